@@ -1,0 +1,1 @@
+//! The TUI and the plain reporter.

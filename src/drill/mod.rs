@@ -1,0 +1,1 @@
+//! The state machine of a run, its schedule and the arithmetic of preflight. Pure.

@@ -1,0 +1,1 @@
+//! Runs a drill: carries out the effects that the machine asks for.

@@ -1,0 +1,1 @@
+//! The statistics that decide a row of the sheet. Pure.

@@ -1,0 +1,1 @@
+//! The process that owns a run, and the deadman that watches it.

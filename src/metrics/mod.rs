@@ -1,0 +1,1 @@
+//! Sources of samples, and how raw samples become windows.

@@ -1,0 +1,1 @@
+//! The shared words: ids, units, time, events, samples, verdicts, and their display texts.

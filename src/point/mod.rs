@@ -1,0 +1,1 @@
+//! The injection point for Rust services: fault rules that each instance enforces itself.

@@ -1,0 +1,1 @@
+//! The built-in practice system: a small online shop on loopback.

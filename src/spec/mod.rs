@@ -1,0 +1,1 @@
+//! Files a user writes, read into the model, with diagnostics.

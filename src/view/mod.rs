@@ -1,0 +1,1 @@
+//! One fold from events to what is shown.

@@ -1,0 +1,1 @@
+//! The protocol between a console and a keeper.
