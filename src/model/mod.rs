@@ -1,1 +1,21 @@
 //! The shared words: ids, units, time, events, samples, verdicts, and their display texts.
+//!
+//! Pure data. Nothing here knows a clock, a file or a network.
+
+pub mod amount;
+pub mod dashboard;
+pub mod drill;
+pub mod environment;
+pub mod event;
+pub mod ids;
+pub mod phase;
+pub mod plan;
+pub mod playbook;
+pub mod recovery;
+pub mod sample;
+pub mod secret;
+pub mod sheet;
+pub mod snapshot;
+pub mod text;
+pub mod time;
+pub mod undo;

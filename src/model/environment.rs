@@ -1,0 +1,171 @@
+//! An environment: where the system under drill can be reached, and how far allclear may go there.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ids::{EnvironmentName, InstanceName, ServerName, ServiceName},
+    text::Lang,
+    text::Word,
+    time::Span,
+};
+
+/// One environment of `allclear.yaml`, checked. Holds no secret, only where each is found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// Its name.
+    pub name: EnvironmentName,
+    /// How careful one must be.
+    pub stage: Stage,
+    /// Where metrics come from.
+    pub metrics: MetricsSource,
+    /// The services and their instances: `host:port` each.
+    pub services: BTreeMap<ServiceName, BTreeMap<InstanceName, String>>,
+    /// Redis servers.
+    pub redis: BTreeMap<ServerName, Redis>,
+    /// Load balancers: `host:port` or a unix socket path.
+    pub gateways: BTreeMap<ServerName, String>,
+    /// Who is told.
+    pub notify: Vec<Webhook>,
+}
+
+impl Environment {
+    /// The address of an instance of a service.
+    pub fn address(&self, service: &ServiceName, instance: &InstanceName) -> Option<&str> {
+        self.services.get(service)?.get(instance).map(String::as_str)
+    }
+
+    /// The address of an instance, whichever service it belongs to.
+    pub fn address_of(&self, instance: &InstanceName) -> Option<&str> {
+        self.services
+            .values()
+            .find_map(|instances| instances.get(instance))
+            .map(String::as_str)
+    }
+}
+
+/// How careful one must be.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// The built-in range.
+    Practice,
+    /// Before production.
+    Preprod,
+    /// A copy of production's traffic.
+    Shadow,
+    /// Real users.
+    Production,
+}
+
+impl Word for Stage {
+    fn word(&self, lang: Lang) -> &'static str {
+        match self {
+            Stage::Practice => lang.pick("PRACTICE", "靶场"),
+            Stage::Preprod => lang.pick("PREPROD", "预发"),
+            Stage::Shadow => lang.pick("SHADOW", "影子"),
+            Stage::Production => lang.pick("PRODUCTION", "生产"),
+        }
+    }
+}
+
+/// Where metrics come from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MetricsSource {
+    /// A Prometheus server.
+    Prometheus(Prometheus),
+    /// Every instance's own `/metrics`, read by allclear itself.
+    Scrape {
+        /// How often.
+        every: Span,
+        /// The path on each instance, usually `/metrics`.
+        path: String,
+    },
+}
+
+/// A Prometheus server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Prometheus {
+    /// Its base URL.
+    pub url: String,
+    /// How often it is asked.
+    pub every: Span,
+    /// The scrape interval of the server, if known; otherwise learnt from the samples.
+    pub scrape_interval: Option<Span>,
+    /// How allclear shows who it is.
+    pub auth: Auth,
+    /// A PEM file with the authority that signed the server's certificate.
+    pub ca_file: Option<String>,
+    /// PEM files with allclear's own certificate and key, for mutual TLS.
+    pub client_cert: Option<ClientCert>,
+    /// The time limit of one query.
+    pub timeout: Span,
+    /// More headers on each query, such as a tenant.
+    pub headers: BTreeMap<String, String>,
+}
+
+/// A client certificate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientCert {
+    /// The certificate chain, PEM.
+    pub cert_file: String,
+    /// Its key, PEM.
+    pub key_file: String,
+}
+
+/// How allclear shows who it is.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Auth {
+    /// It does not.
+    #[default]
+    None,
+    /// HTTP basic authentication.
+    Basic {
+        /// The user.
+        user: String,
+        /// The password.
+        password: SecretRef,
+    },
+    /// A bearer token.
+    Bearer {
+        /// The token.
+        token: SecretRef,
+    },
+}
+
+/// Where a secret is found. Never the secret.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SecretRef {
+    /// An environment variable.
+    Env(String),
+    /// A file; its last newline is dropped.
+    File(String),
+}
+
+/// A Redis server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Redis {
+    /// `host:port`.
+    pub address: String,
+    /// The ACL user.
+    pub user: Option<String>,
+    /// The password.
+    pub password: Option<SecretRef>,
+    /// The database number.
+    pub db: u32,
+}
+
+/// Who is told over HTTP.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Webhook {
+    /// Where the JSON is posted.
+    pub url: String,
+    /// A bearer token, if one is needed.
+    pub token: Option<SecretRef>,
+}

@@ -1,0 +1,151 @@
+//! The recovery playbook: what a run may put back, and how. The order is fixed by the machine, not by the file.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    amount::Share,
+    ids::{CommandName, MetricId, ScopeName, ServerName, ServiceName},
+    recovery::StepId,
+    time::Span,
+};
+
+/// The playbook of a drill.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Playbook {
+    /// How targets are taken out of traffic and brought back.
+    pub gateway: Option<Gateway>,
+    /// Circuit breakers.
+    pub breakers: Vec<Breakers>,
+    /// Degrade flags.
+    pub flags: Vec<Flags>,
+    /// Retry queues.
+    pub retry_queues: Vec<RetryQueue>,
+    /// Pools that must drain.
+    pub pools: Vec<PoolDrain>,
+    /// Commands of the user's own.
+    pub commands: Vec<Command>,
+    /// How long everything must hold before ALL CLEAR.
+    pub hold: Span,
+    /// How long verifying may take in all before it gives up and says what is missing.
+    pub verify_within: Span,
+}
+
+/// A load balancer in front of the targets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gateway {
+    /// HAProxy's runtime API.
+    Haproxy {
+        /// `host:port`, a unix socket path, or the name of a server of the environment.
+        socket: String,
+        /// The backend whose servers are the target instances.
+        backend: String,
+        /// The stages of the way back.
+        ramp: Vec<Share>,
+        /// How long each stage is held and watched.
+        hold: Span,
+    },
+}
+
+/// Circuit breakers of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Breakers {
+    /// Resilience4j through Spring Boot's actuator.
+    Resilience4j {
+        /// The actuator's base URL, with `{instance}` for host and port.
+        actuator: String,
+        /// The service whose instances hold the breakers.
+        callers: ServiceName,
+        /// The breakers' names.
+        names: Vec<String>,
+        /// How an open breaker is brought back.
+        via: Via,
+    },
+}
+
+/// How an open breaker is brought back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Via {
+    /// A small endpoint in the service half-opens it; real calls close it.
+    App {
+        /// The endpoint, with `{instance}` and `{name}`.
+        url: String,
+    },
+    /// The actuator closes it at once; the breaker's window is lost.
+    Close,
+    /// Nothing is changed; it is watched until it closes by itself.
+    Wait,
+}
+
+/// Degrade flags of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Flags {
+    /// Keys in Redis.
+    Redis {
+        /// The server's name in the environment.
+        server: ServerName,
+        /// A glob of keys.
+        pattern: String,
+        /// More matches than this mean a wrong pattern: refused.
+        at_most: u32,
+    },
+}
+
+/// A retry queue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RetryQueue {
+    /// The application's own switch: `GET` tells {backlog, released, rate, held}, `PUT` sets {held, rate}.
+    Http {
+        /// The resource.
+        url: String,
+        /// Messages a second while it is let go.
+        rate: f64,
+        /// How long the release may take.
+        within: Span,
+    },
+}
+
+/// A pool that must drain before traffic returns.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PoolDrain {
+    /// The metric that counts busy threads or connections.
+    pub metric: MetricId,
+    /// Narrowed by this scope.
+    pub scope: Option<ScopeName>,
+    /// Idle means at most this many.
+    pub idle_at_most: f64,
+    /// How long to wait before the trend decides.
+    pub wait: Span,
+    /// What is done, once, if the backlog is flat or rising after the wait.
+    pub if_stuck: Option<Restart>,
+}
+
+/// How a stuck instance is restarted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Restart {
+    /// `POST` to a URL of the instance, with `{instance}`.
+    Http {
+        /// The URL.
+        url: String,
+    },
+}
+
+/// A command of the user's own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Command {
+    /// Its name.
+    pub name: CommandName,
+    /// The step it follows.
+    pub after: StepId,
+    /// The program and its arguments; no shell. Relative paths start at the drill file's folder.
+    pub run: Vec<String>,
+    /// Exit code 0 proves that it worked.
+    pub check: Option<Vec<String>>,
+    /// Its process group is killed after that.
+    pub timeout: Span,
+}

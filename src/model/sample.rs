@@ -1,0 +1,124 @@
+//! What is measured: windows for the judge, readings for the guard, and why there may be none.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    amount::Level,
+    ids::{MetricId, ScopeName},
+    time::Span,
+};
+
+/// What is looked at: a metric, narrowed by a scope.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Query {
+    /// The metric.
+    pub metric: MetricId,
+    /// The scope, if any.
+    pub scope: Option<ScopeName>,
+}
+
+/// Milliseconds since the Unix epoch on the clock of the source of the samples.
+pub type SourceMs = i64;
+
+/// The numbers of one window, in the judge's form. Seconds and counts are those of the samples themselves.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Numbers {
+    /// The mean of the finite samples.
+    Gauge(f64),
+    /// Events, and the seconds between the samples that counted them.
+    Rate([f64; 2]),
+    /// Good events, and all events.
+    Ratio([f64; 2]),
+    /// Observations at or below each finite bucket edge, and all of them.
+    Quantile(Vec<f64>),
+}
+
+/// One window of a query.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Window {
+    /// Its number since the period's start.
+    pub index: usize,
+    /// Its start on the source's clock.
+    pub start: SourceMs,
+    /// Its numbers, or why there are none.
+    pub numbers: Result<Numbers, Gap>,
+    /// What the reader should know.
+    #[serde(default, skip_serializing_if = "Marks::none")]
+    pub marks: Marks,
+}
+
+/// What the reader of a window should know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Marks {
+    /// Counter resets inside.
+    #[serde(default)]
+    pub resets: u32,
+    /// The source said that its answer is incomplete: nothing may be called expected from it.
+    #[serde(default)]
+    pub partial: bool,
+}
+
+impl Marks {
+    /// Nothing to say.
+    pub fn none(&self) -> bool {
+        *self == Marks::default()
+    }
+}
+
+/// Why a window or a reading has no numbers. Never taken for 0, never for a pass.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum Gap {
+    /// No series matched.
+    #[error("no series: {query}")]
+    NoSeries {
+        /// The query.
+        query: String,
+    },
+    /// Series matched, but no sample fell into the window.
+    #[error("no fresh sample")]
+    NoSample,
+    /// NaN or infinite.
+    #[error("not a number (NaN or infinite): {query}")]
+    NotANumber {
+        /// The query.
+        query: String,
+    },
+    /// A query for one value gave several series.
+    #[error("{count} series where one was meant: {query}")]
+    SeveralSeries {
+        /// How many.
+        count: usize,
+        /// The query.
+        query: String,
+    },
+    /// A query gave a string, a scalar or a matrix.
+    #[error("a {kind} where one number was meant: {query}")]
+    WrongType {
+        /// What came.
+        kind: String,
+        /// The query.
+        query: String,
+    },
+    /// Nothing happened: no requests, so no ratio and no quantile.
+    #[error("no traffic")]
+    NoTraffic,
+    /// The source did not answer as it should.
+    #[error("{0}")]
+    Source(String),
+}
+
+/// The present value of a query, for the guard.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// The value in base units, or why there is none. A quantile above the last edge is infinite.
+    pub value: Result<Level, Gap>,
+    /// How old the newest sample behind it is.
+    pub age: Span,
+    /// The newest sample's time on the source's clock: two readings with the same one are the same sample.
+    pub sampled: SourceMs,
+    /// The source said that its answer is incomplete.
+    #[serde(default)]
+    pub partial: bool,
+}

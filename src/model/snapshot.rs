@@ -1,0 +1,145 @@
+//! The snapshot: what recovery may change, read once before arming. Nothing later is ever taken for the original.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ids::InstanceName,
+    sample::{Numbers, Query},
+};
+
+/// What was there before the drill.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// The gateway's servers for the target instances.
+    pub gateway: Vec<GatewayServer>,
+    /// Breakers, by the playbook's entry, instance and name.
+    pub breakers: Vec<BreakerSeen>,
+    /// Flags that were there already; they are kept. By the playbook's entry.
+    pub flags: Vec<FlagsSeen>,
+    /// Retry queues, by the playbook's entry.
+    pub retry_queues: Vec<RetryQueueSeen>,
+    /// Things at the injectors that are not this run's: named, never touched.
+    pub foreign: Vec<String>,
+}
+
+/// One server of a gateway's backend.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GatewayServer {
+    /// The server's name: the instance's.
+    pub instance: InstanceName,
+    /// Its present weight.
+    pub weight: u32,
+    /// The weight of its configuration, which percentages refer to.
+    pub initial_weight: u32,
+    /// Its administrative state.
+    pub state: GatewayState,
+}
+
+/// The administrative state of a gateway's server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GatewayState {
+    /// Takes traffic.
+    Ready,
+    /// Takes no new traffic.
+    Drain,
+    /// Out.
+    Maint,
+}
+
+/// One breaker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BreakerSeen {
+    /// Index into the playbook's `breakers`.
+    pub entry: usize,
+    /// On which instance.
+    pub instance: InstanceName,
+    /// Its name.
+    pub name: String,
+    /// Its state.
+    pub state: BreakerState,
+}
+
+/// The state of a Resilience4j breaker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum BreakerState {
+    /// Calls pass.
+    Closed,
+    /// Calls are refused.
+    Open,
+    /// Some calls pass, to try.
+    HalfOpen,
+    /// Refused until someone says otherwise.
+    ForcedOpen,
+    /// Calls pass and nothing is counted.
+    Disabled,
+    /// Calls pass and are counted.
+    MetricsOnly,
+}
+
+/// Flags that were there before, of one playbook entry.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FlagsSeen {
+    /// Index into the playbook's `flags`.
+    pub entry: usize,
+    /// The keys.
+    pub keys: Vec<String>,
+}
+
+/// A retry queue as it was.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RetryQueueSeen {
+    /// Index into the playbook's `retry_queues`.
+    pub entry: usize,
+    /// Messages waiting.
+    pub backlog: u64,
+    /// Whether it was held already.
+    pub held: bool,
+    /// Its rate limit, if it had one.
+    pub rate: Option<f64>,
+}
+
+/// The levels of the baseline, frozen when the run is armed.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct BaselineLevels {
+    /// By query: the level in base units.
+    #[serde(with = "pairs")]
+    pub levels: BTreeMap<Query, BaselineLevel>,
+}
+
+/// One metric's baseline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BaselineLevel {
+    /// The mean, or the quantile.
+    pub level: f64,
+    /// The smallest and largest level a guard's window saw, for "back inside its baseline".
+    pub lowest: f64,
+    /// See `lowest`.
+    pub highest: f64,
+    /// The smallest detectable change, if the row can be judged.
+    pub smallest_detectable: Option<f64>,
+    /// The last window, for the record.
+    pub last: Option<Numbers>,
+}
+
+/// JSON has no keys but strings: a map as a list of pairs.
+mod pairs {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{BaselineLevel, Query};
+
+    pub fn serialize<S: Serializer>(map: &BTreeMap<Query, BaselineLevel>, s: S) -> Result<S::Ok, S::Error> {
+        map.iter().collect::<Vec<_>>().serialize(s)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<BTreeMap<Query, BaselineLevel>, D::Error> {
+        Ok(Vec::<(Query, BaselineLevel)>::deserialize(d)?
+            .into_iter()
+            .collect())
+    }
+}

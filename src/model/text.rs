@@ -1,0 +1,94 @@
+//! Display texts in two languages. The words are those of the design's word list; ids and verdicts in files and JSON
+//! stay English whatever the language, so that tools can rely on them.
+
+use serde::{Deserialize, Serialize};
+
+/// The language of screens and reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Lang {
+    /// English.
+    #[default]
+    En,
+    /// Simplified Chinese.
+    Zh,
+}
+
+impl Lang {
+    /// Picks the text of this language.
+    pub fn pick<'a>(self, en: &'a str, zh: &'a str) -> &'a str {
+        match self {
+            Lang::En => en,
+            Lang::Zh => zh,
+        }
+    }
+}
+
+/// A text that a file gives in one or two languages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Localized {
+    /// The English text, or the only one.
+    pub en: String,
+    /// The Chinese text, if the file has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zh: Option<String>,
+}
+
+impl Localized {
+    /// A text in one language only.
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self {
+            en: text.into(),
+            zh: None,
+        }
+    }
+
+    /// The text for `lang`, or the only one there is.
+    pub fn get(&self, lang: Lang) -> &str {
+        match (lang, &self.zh) {
+            (Lang::Zh, Some(zh)) => zh,
+            _ => &self.en,
+        }
+    }
+}
+
+/// Something that has a word in both languages.
+pub trait Word {
+    /// The word in `lang`.
+    fn word(&self, lang: Lang) -> &'static str;
+}
+
+/// Takes every control character out of a text from outside (escape sequences included) and cuts it to `max`
+/// characters, so that it can be printed to a terminal or a log.
+pub fn harmless(text: &str, max: usize) -> String {
+    let mut out: String = text
+        .chars()
+        .map(|c| if matches!(c, '\n' | '\t') { ' ' } else { c })
+        .filter(|c| !c.is_control() && !is_invisible_direction(*c))
+        .take(max)
+        .collect();
+    if text.chars().count() > max {
+        out.push('…');
+    }
+    out
+}
+
+/// Marks that reorder or hide text; a metric title could use them to show something other than it says.
+fn is_invisible_direction(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_and_direction_marks_do_not_survive() {
+        assert_eq!(harmless("a\u{1b}[31mb\u{202e}c\nd", 20), "a[31mbc d");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_with_a_sign() {
+        assert_eq!(harmless("abcdef", 3), "abc…");
+    }
+}

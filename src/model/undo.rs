@@ -1,0 +1,93 @@
+//! Undo handles: what the journal keeps about a change before it is made, enough to put it back with nothing else.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ids::{FaultId, InstanceName, StepName},
+    snapshot::GatewayState,
+    time::Span,
+};
+
+/// A fault about to be made, with all that is needed to make it and to undo it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FaultIntent {
+    /// Its id, chosen beforehand.
+    pub id: FaultId,
+    /// The step it belongs to.
+    pub step: StepName,
+    /// The instance it hits.
+    pub instance: InstanceName,
+    /// What a person calls it.
+    pub what: String,
+    /// How it is undone.
+    pub undo: UndoFault,
+    /// How long after its creation the target drops it by itself; `None` if it never does.
+    pub expires_in: Option<Span>,
+}
+
+/// How a fault is undone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UndoFault {
+    /// Delete the rule of that id at the instance's injection-point API.
+    Rule {
+        /// `http://host:port` of the instance.
+        base: String,
+    },
+    /// The keeper itself makes the load: it ends with the keeper.
+    Load,
+}
+
+/// A change that recovery itself is about to make, with what was there before.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeIntent {
+    /// A server's weight or state at the gateway.
+    Gateway {
+        /// The instance.
+        instance: InstanceName,
+        /// The weight before, always the snapshot's.
+        weight: u32,
+        /// The state before, always the snapshot's.
+        state: GatewayState,
+        /// What is set now.
+        to: String,
+    },
+    /// A breaker.
+    Breaker {
+        /// The instance.
+        instance: InstanceName,
+        /// Its name.
+        name: String,
+        /// What is asked.
+        to: String,
+    },
+    /// Flags are deleted.
+    Flags {
+        /// The pattern.
+        pattern: String,
+        /// How many.
+        count: usize,
+    },
+    /// A retry queue is held or let go.
+    RetryQueue {
+        /// The resource.
+        url: String,
+        /// Whether it was held before the drill.
+        held: bool,
+        /// Its rate before the drill.
+        rate: Option<f64>,
+        /// What is set now.
+        to: String,
+    },
+    /// An instance is restarted. Done once a run.
+    Restart {
+        /// The instance.
+        instance: InstanceName,
+    },
+    /// A command is run.
+    Command {
+        /// Its name.
+        name: String,
+    },
+}
