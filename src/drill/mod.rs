@@ -1,1 +1,18 @@
 //! The state machine of a run, its schedule and the arithmetic of preflight. Pure.
+//!
+//! [`Machine::step`] takes what happened and the time, and gives back effects as data. It knows no clock, no runtime
+//! and no files: the engine carries the effects out and says how they went.
+
+pub mod faults;
+pub mod guard;
+mod machine;
+#[cfg(test)]
+mod machine_tests;
+pub mod outcome;
+pub mod reach;
+mod recovering;
+pub mod schedule;
+mod verifying;
+
+pub use machine::{Effect, Input, Machine};
+pub use recovering::StepResult;

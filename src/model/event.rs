@@ -88,6 +88,11 @@ pub enum Body {
         /// Until when.
         until: Moment,
     },
+    /// The baseline is not fit to arm on; a commander can extend it.
+    CannotArm {
+        /// Why, one line each.
+        reasons: Vec<String>,
+    },
     /// The baseline is over: levels and detectable changes are frozen.
     Frozen(BaselineLevels),
 

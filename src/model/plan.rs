@@ -21,6 +21,8 @@ pub struct Plan {
     pub started_by: String,
     /// What the run is for.
     pub purpose: Purpose,
+    /// Whether a commander sits at the console and can extend a baseline; otherwise an unfit one refuses the run.
+    pub attended: bool,
     /// The language of notes that the keeper itself writes.
     pub lang: Lang,
     /// The version that wrote it.

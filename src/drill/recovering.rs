@@ -1,0 +1,266 @@
+//! The fixed order of recovery, as a part of the machine: which step may begin when, and when it is over.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Effect;
+use crate::model::{
+    event::Body,
+    phase::Cause,
+    playbook::Playbook,
+    recovery::{Leftover, Milestone, StepId, StepState},
+    time::Moment,
+};
+
+/// How a recovery step ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepResult {
+    /// Which.
+    pub step: StepId,
+    /// How. Always a state that is over.
+    pub state: StepState,
+    /// What it could not put back.
+    pub leftovers: Vec<Leftover>,
+}
+
+/// What recovery does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Carry out a step.
+    Step(StepId),
+    /// Run a command of the playbook.
+    Command(usize),
+    /// Read whether anything of steps 3 to 7 has to be put back.
+    Assess,
+    /// All steps are over: verify.
+    Verify,
+}
+
+/// What recovery has done so far.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Recovering {
+    pub cause: Cause,
+    pub began: Moment,
+    states: BTreeMap<StepId, StepState>,
+    needed: Option<bool>,
+    assessing: bool,
+    commands: Vec<CommandState>,
+    reached: BTreeSet<Milestone>,
+    /// What only a command's own report tells: it cannot be read again at the end.
+    pub reported: Vec<Leftover>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct CommandState {
+    after: StepId,
+    begun: bool,
+    over: bool,
+}
+
+/// The stages in their order. Steps of one stage run together; a stage begins when the one before it is over.
+const STAGES: [&[StepId]; 7] = [
+    &[StepId::Faults],
+    &[StepId::Injector],
+    &[StepId::Drain],
+    &[StepId::Breakers, StepId::Flags, StepId::Retry],
+    &[StepId::Pools],
+    &[StepId::Traffic],
+    &[StepId::Release],
+];
+
+impl Recovering {
+    pub fn new(cause: Cause, began: Moment, playbook: &Playbook) -> Self {
+        let commands = playbook
+            .commands
+            .iter()
+            .map(|c| CommandState {
+                after: c.after,
+                begun: false,
+                over: false,
+            })
+            .collect();
+        Self {
+            cause,
+            began,
+            states: StepId::ALL.iter().map(|s| (*s, StepState::Later)).collect(),
+            needed: None,
+            assessing: false,
+            commands,
+            reached: BTreeSet::new(),
+            reported: Vec::new(),
+        }
+    }
+
+    /// Whether every step before verifying is over and verifying has been handed out.
+    pub fn is_verifying(&self) -> bool {
+        self.states[&StepId::Verify] != StepState::Later
+    }
+
+    /// One of the three times has come; each comes once.
+    pub fn reach(&mut self, milestone: Milestone, now: Moment) -> Vec<Effect> {
+        if !self.reached.insert(milestone) {
+            return Vec::new();
+        }
+        vec![Effect::Emit(Body::Reached {
+            milestone,
+            after: now.since(self.began),
+        })]
+    }
+
+    /// The second of the three times: never before the first.
+    pub fn users_ok(&mut self, ok: bool, now: Moment) -> Vec<Effect> {
+        if ok && self.reached.contains(&Milestone::FaultsGone) {
+            self.reach(Milestone::UsersOk, now)
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Whether a step is over.
+    pub fn is_over(&self, step: StepId) -> bool {
+        self.states[&step].is_over()
+    }
+
+    /// A step's leftovers are not kept: the last read finds them, or finds that they have come right.
+    pub fn step_over(&mut self, result: StepResult) {
+        self.states.insert(result.step, result.state);
+    }
+
+    pub fn command_over(&mut self, index: usize, leftovers: Vec<Leftover>) {
+        if let Some(command) = self.commands.get_mut(index) {
+            command.over = true;
+        }
+        self.reported.extend(leftovers);
+    }
+
+    /// What reading steps 3 to 7 has shown. Without need they are over at once.
+    pub fn assessed(&mut self, needed: bool) {
+        self.assessing = false;
+        self.needed = Some(needed);
+    }
+
+    /// What can begin now. Marks it as begun.
+    pub fn next(&mut self) -> Vec<Next> {
+        for stage in STAGES {
+            if stage.iter().all(|s| self.is_over(*s)) {
+                match self.commands_after(stage) {
+                    Some(waiting) => return waiting,
+                    None => continue,
+                }
+            }
+            if stage[0] == StepId::Drain && self.needed.is_none() {
+                if self.assessing {
+                    return Vec::new();
+                }
+                self.assessing = true;
+                return vec![Next::Assess];
+            }
+            return self.begin(stage);
+        }
+        match self.states[&StepId::Verify] {
+            StepState::Later => {
+                self.states.insert(StepId::Verify, StepState::Waiting);
+                vec![Next::Verify]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Commands that follow a stage run one by one; `None` when all of them are over.
+    fn commands_after(&mut self, stage: &[StepId]) -> Option<Vec<Next>> {
+        let (index, command) = self
+            .commands
+            .iter_mut()
+            .enumerate()
+            .find(|(_, c)| stage.contains(&c.after) && !c.over)?;
+        if command.begun {
+            return Some(Vec::new());
+        }
+        command.begun = true;
+        Some(vec![Next::Command(index)])
+    }
+
+    fn begin(&mut self, stage: &[StepId]) -> Vec<Next> {
+        let mut begun = Vec::new();
+        for step in stage {
+            if self.states[step] == StepState::Later {
+                self.states.insert(*step, StepState::Working);
+                begun.push(Next::Step(*step));
+            }
+        }
+        begun
+    }
+
+    /// Whether steps 3 to 7 have anything to put back. Unknown counts as yes.
+    pub fn needed(&self) -> bool {
+        self.needed.unwrap_or(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{drill::schedule::tests::drill, model::time::Span};
+
+    fn run(needed: bool, fail: Option<StepId>) -> Vec<String> {
+        let mut playbook = drill(vec![]).recovery;
+        playbook.commands.push(crate::model::playbook::Command {
+            name: crate::model::ids::CommandName::new("warm").unwrap(),
+            after: StepId::Pools,
+            run: vec!["true".into()],
+            check: None,
+            timeout: Span::seconds(1),
+        });
+        let mut r = Recovering::new(Cause::Finished, Moment(0), &playbook);
+        let mut order = Vec::new();
+        loop {
+            let next = r.next();
+            if next.is_empty() {
+                return order;
+            }
+            order.push(format!("{next:?}"));
+            assert!(r.next().iter().all(|n| !next.contains(n)), "nothing begins twice");
+            for n in next {
+                match n {
+                    Next::Assess => r.assessed(needed),
+                    Next::Command(i) => r.command_over(i, vec![]),
+                    Next::Verify => {}
+                    Next::Step(step) => {
+                        let state = if fail == Some(step) {
+                            StepState::Failed
+                        } else {
+                            StepState::Done
+                        };
+                        r.step_over(StepResult {
+                            step,
+                            state,
+                            leftovers: vec![],
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_order_is_fixed_and_a_failed_step_never_stops_the_rest() {
+        let order = run(true, None);
+        assert_eq!(
+            order,
+            [
+                "[Step(Faults)]",
+                "[Step(Injector)]",
+                "[Assess]",
+                "[Step(Drain)]",
+                "[Step(Breakers), Step(Flags), Step(Retry)]",
+                "[Step(Pools)]",
+                "[Command(0)]",
+                "[Step(Traffic)]",
+                "[Step(Release)]",
+                "[Verify]"
+            ]
+        );
+        for step in StepId::ALL {
+            assert_eq!(run(true, Some(step)), order);
+        }
+    }
+}
