@@ -1,1 +1,33 @@
 //! The statistics that decide a row of the sheet. Pure.
+//!
+//! A row compares a declared interval with the 98 % interval of the measured change. How far two means may
+//! differ by chance depends on how strongly neighbouring windows resemble each other and on whether the
+//! baseline drifts; the judge does not estimate either, but weighs 24 fixed answers by how well they explain
+//! the windows. Section numbers (§) in this module are those of its specification. What cannot be computed
+//! never narrows an interval.
+
+mod case;
+mod change;
+mod constants;
+mod expect;
+mod model;
+mod movers;
+mod noise;
+mod predict;
+mod quantile;
+mod root;
+mod series;
+mod sparse;
+mod student;
+mod verdict;
+mod windows;
+
+pub use case::{CaseError, parse_case};
+pub use change::{Change, Interval, change};
+pub use expect::{Bounds, Case, Expect, Unit};
+pub use movers::{Moved, moved, movers};
+pub use predict::{
+    Steadiness, must_refuse, smallest_detectable, smallest_detectable_after, steadiness, too_thin,
+};
+pub use verdict::{End, Judgement, Period, Reason, Straddled, Verdict, verdict};
+pub use windows::{MAX_WINDOWS, Periods, PeriodsError, Windows, settle_windows};

@@ -1,0 +1,217 @@
+//! Quantiles from classic histogram buckets (§7).
+
+use super::constants::{ALPHA, KAPPA, PSEUDO};
+use super::model::{Component, Model, Side};
+use super::series::linearise;
+use super::sparse::Scaling;
+use super::{Change, Interval, root, student};
+
+/// All buckets of one period added up.
+pub(super) struct Histogram<'a> {
+    edges: &'a [f64],
+    /// Share at or below each edge, then 1 at +Inf.
+    shares: Vec<f64>,
+    observations: f64,
+    /// The quantile, by log-log interpolation; infinite in the last bucket.
+    pub value: f64,
+    /// Share of each window at or below the quantile: its mean is q.
+    pub y: Vec<f64>,
+    /// Noise of the position inside the bucket.
+    pub inside: f64,
+    /// Least variance of the share.
+    pub floor: f64,
+}
+
+impl<'a> Histogram<'a> {
+    /// Adds up windows of `edges.len() + 1` cumulative counts each, at least one, none empty.
+    pub(super) fn new(edges: &'a [f64], windows: &[&[f64]], q: f64) -> Self {
+        let last = edges.len();
+        let sum = |k: usize| windows.iter().map(|counts| counts[k]).sum::<f64>();
+        let observations = sum(last);
+        let mut shares: Vec<f64> = (0..last).map(|k| sum(k) / observations).collect();
+        shares.push(1.0);
+        let mut all =
+            Self { edges, shares, observations, value: 0.0, y: Vec::new(), inside: 0.0, floor: 0.0 };
+        let (value, bucket) = all.inverse(q);
+        let low = |counts: &[f64]| if bucket > 0 { counts[bucket - 1] } else { 0.0 };
+        let low_share = all.share_below(bucket);
+        let width = all.shares[bucket] - low_share;
+        let phi = (q - low_share) / width;
+        let below: Vec<[f64; 2]> = windows
+            .iter()
+            .map(|counts| [low(counts) + phi * (counts[bucket] - low(counts)), counts[last]])
+            .collect();
+        let total = below.iter().map(|pair| pair[0]).sum();
+        all.y = linearise(below.iter().copied(), total, observations).1;
+        all.value = value;
+        all.inside = phi * (1.0 - phi) * width / observations;
+        all.floor = (observations * q.min(1.0 - q) + PSEUDO) * q.max(1.0 - q) / (observations * observations);
+        all
+    }
+
+    fn share_below(&self, bucket: usize) -> f64 {
+        if bucket > 0 { self.shares[bucket - 1] } else { 0.0 }
+    }
+
+    /// Lower edge of a bucket.
+    fn low_edge(&self, bucket: usize) -> f64 {
+        match bucket {
+            0 if self.edges[0] > 0.0 => 0.0,
+            0 => f64::NEG_INFINITY,
+            _ => self.edges[bucket - 1],
+        }
+    }
+
+    /// Upper edge of a bucket.
+    pub(super) fn high_edge(&self, bucket: usize) -> f64 {
+        self.edges.get(bucket).copied().unwrap_or(f64::INFINITY)
+    }
+
+    /// The p-quantile and its bucket: log survival linear in log value, infinite in the last bucket.
+    pub(super) fn inverse(&self, p: f64) -> (f64, usize) {
+        let last = self.edges.len();
+        if p <= 0.0 {
+            let bucket = self.shares.iter().position(|share| *share > 0.0).unwrap_or(last);
+            return (if bucket < last { self.low_edge(bucket) } else { f64::INFINITY }, bucket);
+        }
+        let bucket = self.shares.iter().position(|share| *share >= p).unwrap_or(last);
+        if bucket == last {
+            return (f64::INFINITY, last);
+        }
+        let (b, high_share) = (self.edges[bucket], self.shares[bucket]);
+        let a = if bucket > 0 { self.edges[bucket - 1] } else { b.min(0.0) };
+        let low_share = self.share_below(bucket);
+        let (above_a, above_b) = (1.0 - low_share, (1.0 - high_share).max(0.5 / self.observations));
+        if a > 0.0 && above_a > above_b {
+            let slope = (b / a).ln() / (above_a / above_b).ln();
+            return ((a * (above_a / (1.0 - p).max(above_b)).powf(slope)).min(b), bucket);
+        }
+        (a + (b - a) * (p - low_share) / (high_share - low_share), bucket)
+    }
+}
+
+/// `x` with `Σ w T(df, (x - centre) / √var) = p`; infinitely far out where it cannot be computed (§7, §9).
+pub(super) fn mixed_point(mixed: &[(f64, f64, f64)], df: f64, p: f64) -> f64 {
+    let centre: f64 = mixed.iter().map(|(weight, centre, _)| weight * centre).sum();
+    let widest = mixed.iter().map(|(_, _, variance)| *variance).fold(0.0, f64::max).sqrt();
+    let below = |x: f64| {
+        let one = |(weight, centre, variance): &(f64, f64, f64)| {
+            let distance = x - centre;
+            let share = if *variance == 0.0 {
+                student::step(distance)
+            } else {
+                student::cdf(df, distance / variance.sqrt())
+            };
+            weight * share
+        };
+        mixed.iter().map(one).sum::<f64>()
+    };
+    let beyond = if p < 0.5 { f64::NEG_INFINITY } else { f64::INFINITY };
+    root::increasing(|x| below(x) - p, centre, widest).unwrap_or(beyond)
+}
+
+/// The change of a quantile: bounds from the buckets, narrowed where the ends lie in neighbouring ones.
+pub(super) fn change(
+    (t1, one): (&[usize], &Histogram<'_>),
+    (t2, two): (&[usize], &Histogram<'_>),
+    q: f64,
+) -> Change {
+    let model = Model::new(
+        &Side { times: t1, y: &one.y, floor: one.floor },
+        &Side { times: t2, y: &two.y, floor: two.floor },
+        Scaling::NONE,
+    );
+    let ends = |mixed: Vec<(f64, f64, f64)>, df: f64| {
+        if model.is_sound() {
+            Interval { lo: mixed_point(&mixed, df, ALPHA), hi: mixed_point(&mixed, df, 1.0 - ALPHA) }
+        } else {
+            Interval::EVERYTHING
+        }
+    };
+    let mix = |f: fn(&Component) -> (f64, f64), inside: f64| {
+        model.parts.iter().map(|part| (part.weight, f(part).0, f(part).1 + inside)).collect::<Vec<_>>()
+    };
+    let d = ends(mix(|part| (part.drift, part.v1), one.inside), model.df1);
+    let e = ends(mix(|part| (0.0, part.v2.max(part.calm)), two.inside), model.df2);
+    bound(&Ends::new(one, q, d), &Ends::new(two, q, e))
+}
+
+/// A quantile with the ends of its interval and the outer edges of their buckets.
+struct Ends<'a> {
+    edges: &'a [f64],
+    x: f64,
+    low: f64,
+    high: f64,
+    low_edge: f64,
+    high_edge: f64,
+}
+
+impl<'a> Ends<'a> {
+    fn new(histogram: &Histogram<'a>, q: f64, share: Interval) -> Self {
+        let (low, low_bucket) = histogram.inverse(q - share.hi);
+        let (high, high_bucket) = histogram.inverse(q - share.lo);
+        Self {
+            edges: histogram.edges,
+            x: histogram.value,
+            low,
+            high,
+            low_edge: histogram.low_edge(low_bucket),
+            high_edge: histogram.high_edge(high_bucket),
+        }
+    }
+
+    fn ln(&self) -> (f64, f64, f64) {
+        (self.x.ln(), self.low.ln(), self.high.ln())
+    }
+}
+
+fn bound(one: &Ends<'_>, two: &Ends<'_>) -> Change {
+    let hard = Interval { lo: two.low_edge - one.high_edge, hi: two.high_edge - one.low_edge };
+    let hard_factor = Interval {
+        lo: if one.high_edge > 0.0 { (two.low_edge / one.high_edge).max(0.0) } else { 0.0 },
+        hi: if one.low_edge > 0.0 { two.high_edge / one.low_edge } else { f64::INFINITY },
+    };
+    let (mut change, mut factor) = (hard, hard_factor);
+    if are_near(one, two) {
+        change = difference((one.x, one.low, one.high), (two.x, two.low, two.high)).stretched().cut(hard);
+        if one.low.min(two.low) > 0.0 {
+            let logs = difference(one.ln(), two.ln()).stretched();
+            factor = Interval { lo: logs.lo.exp(), hi: logs.hi.exp() }.cut(hard_factor);
+        }
+    }
+    Change {
+        base: one.x,
+        level: two.x,
+        abs: change,
+        rel: Some(Interval { lo: factor.lo - 1.0, hi: factor.hi - 1.0 }),
+        level_ci: Interval { lo: two.low_edge, hi: two.high_edge },
+    }
+}
+
+/// All four ends finite, and at most one edge between them.
+fn are_near(one: &Ends<'_>, two: &Ends<'_>) -> bool {
+    let (low, high) = (one.low.min(two.low), one.high.max(two.high));
+    [one.low, one.high, two.low, two.high].iter().all(|end| end.is_finite())
+        && one.edges.iter().filter(|edge| low < **edge && **edge < high).count() <= 1
+}
+
+/// Interval of `x2 - x1` from the two intervals (G. Y. Zou and A. Donner 2008).
+fn difference((x1, l1, u1): (f64, f64, f64), (x2, l2, u2): (f64, f64, f64)) -> Interval {
+    let d = x2 - x1;
+    Interval { lo: d - (x2 - l2).hypot(u1 - x1), hi: d + (u2 - x2).hypot(x1 - l1) }
+}
+
+impl Interval {
+    /// Widened for the unknown shape inside the buckets.
+    fn stretched(self) -> Self {
+        Self {
+            lo: if self.lo >= 0.0 { self.lo / KAPPA } else { self.lo * KAPPA },
+            hi: if self.hi >= 0.0 { self.hi * KAPPA } else { self.hi / KAPPA },
+        }
+    }
+
+    /// Cut to what is certain; an end that is no number becomes the certain one.
+    fn cut(self, hard: Self) -> Self {
+        Self { lo: self.lo.max(hard.lo), hi: self.hi.min(hard.hi) }
+    }
+}
