@@ -3,13 +3,15 @@
 //! Lines come from anywhere, so every mistake is named with its place. `NaN` and `Infinity` are no JSON, but
 //! many writers emit them: they are read as the strings they stand for.
 
+mod expect;
+mod windows;
+
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::expect::{Bounds, Case, Expect, Unit};
-use super::series::are_edges;
-use super::windows::{MAX_WINDOWS, Periods, PeriodsError, Windows};
+use super::expect::Case;
+use super::windows::{Periods, PeriodsError};
 
 /// Longest line that is read, in bytes.
 const MAX_LINE: usize = 16 << 20;
@@ -26,7 +28,7 @@ pub enum CaseError {
     #[error("not JSON: {0}")]
     NotJson(String),
     /// A key is missing.
-    #[error("`{at}` is missing: {wanted}")]
+    #[error("`{at}` is missing; wanted: {wanted}")]
     Missing {
         /// The key, with its parents.
         at: String,
@@ -34,7 +36,7 @@ pub enum CaseError {
         wanted: &'static str,
     },
     /// A value is of the wrong form.
-    #[error("`{at}` is {found}: {wanted}")]
+    #[error("`{at}` is {found}; wanted: {wanted}")]
     Wrong {
         /// The key, with its parents and the window's index.
         at: String,
@@ -67,16 +69,20 @@ pub fn parse_case(line: &str) -> Result<Case, CaseError> {
     let value: Value =
         serde_json::from_str(&quoted(line)).map_err(|error| CaseError::NotJson(error.to_string()))?;
     let Value::Object(case) = &value else {
-        return Err(wrong("line", &value, "a case is an object with kind, baseline, injection, expect"));
+        return Err(wrong(
+            "line",
+            &value,
+            "an object with kind, baseline, injection, expect",
+        ));
     };
     refuse_near_misses(case)?;
-    let (baseline, injection) = windows(case)?;
+    let (baseline, injection) = windows::read(case)?;
     let mut periods = Periods::new(baseline, injection)?;
     periods.settle = count(case, "settle")?;
     periods.pause = count(case, "pause")?.unwrap_or(0);
     Ok(Case {
         periods,
-        expect: expectation(case)?,
+        expect: expect::read(case)?,
         sdc: given(case, "sdc")
             .map(|value| {
                 extended(value)
@@ -86,7 +92,12 @@ pub fn parse_case(line: &str) -> Result<Case, CaseError> {
             .transpose()?,
         id: case.get("id").cloned(),
         name: given(case, "name")
-            .map(|value| value.as_str().map(clean).ok_or_else(|| wrong("name", value, "a text")))
+            .map(|value| {
+                value
+                    .as_str()
+                    .map(clean)
+                    .ok_or_else(|| wrong("name", value, "a text"))
+            })
             .transpose()?,
     })
 }
@@ -104,7 +115,9 @@ fn quoted(line: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(line.len() + 16);
     let (mut rest, mut is_string) = (line, false);
     while let Some(c) = rest.chars().next() {
-        let token = ["-Infinity", "Infinity", "NaN"].into_iter().find(|token| rest.starts_with(token));
+        let token = ["-Infinity", "Infinity", "NaN"]
+            .into_iter()
+            .find(|token| rest.starts_with(token));
         match (token, is_string) {
             (Some(token), false) => {
                 out.push_str(&format!("\"{token}\""));
@@ -130,7 +143,10 @@ fn refuse_near_misses(case: &Map<String, Value>) -> Result<(), CaseError> {
     for key in case.keys() {
         let near = OPTIONAL.iter().find(|name| strsim::osa_distance(name, key) == 1);
         if let Some(name) = near {
-            return Err(CaseError::Unknown { at: shown(key), wanted: format!("did you mean `{name}`?") });
+            return Err(CaseError::Unknown {
+                at: shown(key),
+                wanted: format!("did you mean `{name}`?"),
+            });
         }
     }
     Ok(())
@@ -146,11 +162,18 @@ fn needed<'a>(
     key: &'static str,
     wanted: &'static str,
 ) -> Result<&'a Value, CaseError> {
-    map.get(key).ok_or_else(|| CaseError::Missing { at: key.into(), wanted })
+    map.get(key).ok_or_else(|| CaseError::Missing {
+        at: key.into(),
+        wanted,
+    })
 }
 
 fn wrong(at: impl Into<String>, found: &Value, wanted: &'static str) -> CaseError {
-    CaseError::Wrong { at: at.into(), found: shown(&found.to_string()), wanted }
+    CaseError::Wrong {
+        at: at.into(),
+        found: shown(&found.to_string()),
+        wanted,
+    }
 }
 
 /// Foreign text, cleaned and shortened for an error.
@@ -188,187 +211,139 @@ fn count(case: &Map<String, Value>, key: &'static str) -> Result<Option<usize>, 
         .transpose()
 }
 
-/// Both periods, in the kind's form.
-fn windows(case: &Map<String, Value>) -> Result<(Windows, Windows), CaseError> {
-    const KINDS: &str = "gauge, rate, ratio or quantile";
-    let kind = needed(case, "kind", KINDS)?;
-    let both = |read: &dyn Fn(&'static str) -> Result<Windows, CaseError>| {
-        Ok((read("baseline")?, read("injection")?))
-    };
-    match kind.as_str() {
-        Some("gauge") => both(&|key| Ok(Windows::Gauge(list(case, key, gauge_window)?))),
-        Some("rate") => both(&|key| Ok(Windows::Rate(list(case, key, rate_window)?))),
-        Some("ratio") => both(&|key| Ok(Windows::Ratio(list(case, key, ratio_window)?))),
-        Some("quantile") => {
-            let (edges, q) = (edges(case)?, quantile(case)?);
-            let window = |value: &Value| bucket_window(value, edges.len());
-            both(&|key| Ok(Windows::Quantile { edges: edges.clone(), q, cum: list(case, key, window)? }))
-        }
-        _ => Err(wrong("kind", kind, KINDS)),
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::{Expect, Unit, Windows};
+
+    const GAUGE: &str = r#""kind":"gauge","baseline":[1],"injection":[2]"#;
+
+    fn error(line: &str) -> String {
+        parse_case(line).unwrap_err().to_string()
     }
-}
 
-/// A window, or what it should have been. `Ok(None)` is a gap.
-type Read<T> = Result<Option<T>, &'static str>;
-
-fn list<T>(
-    case: &Map<String, Value>,
-    key: &'static str,
-    window: impl Fn(&Value) -> Read<T>,
-) -> Result<Vec<Option<T>>, CaseError> {
-    const WANTED: &str = "a list of windows, null being a gap";
-    let value = needed(case, key, WANTED)?;
-    let Value::Array(entries) = value else { return Err(wrong(key, value, WANTED)) };
-    if entries.len() > MAX_WINDOWS {
-        return Err(PeriodsError::TooLong(entries.len()).into());
+    fn with(rest: &str) -> String {
+        format!("{{{GAUGE},{rest}}}")
     }
-    let read = |(k, entry): (usize, &Value)| match entry {
-        Value::Null => Ok(None),
-        _ => window(entry).map_err(|wanted| wrong(format!("{key}[{k}]"), entry, wanted)),
-    };
-    entries.iter().enumerate().map(read).collect()
-}
 
-fn gauge_window(value: &Value) -> Read<f64> {
-    extended(value).map(Some).ok_or("a number, \"nan\" or null")
-}
-
-/// All numbers of a window; a gap among them makes the window a gap.
-fn numbers(value: &Value, wanted: &'static str) -> Read<Vec<f64>> {
-    let Value::Array(entries) = value else { return Err(wanted) };
-    if !entries.iter().all(|entry| entry.is_null() || extended(entry).is_some()) {
-        return Err(wanted);
+    #[test]
+    fn gaps_and_numbers_that_json_cannot_write_are_read() {
+        let line = r#"{"kind":"gauge","baseline":[1,null,"nan",NaN,-Infinity,"inf"],"injection":[2.5],
+            "name":"a \"NaN\\ b","expect":{"dir":"stays","within":0.1,"unit":"rel"},"id":[7]}"#;
+        let case = parse_case(line).unwrap();
+        let Windows::Gauge(read) = case.periods.baseline() else {
+            panic!("a gauge")
+        };
+        assert_eq!(read[0], Some(1.0));
+        assert_eq!(read[1], None);
+        assert!(read[2].unwrap().is_nan() && read[3].unwrap().is_nan());
+        assert_eq!((read[4], read[5]), (Some(f64::NEG_INFINITY), Some(f64::INFINITY)));
+        assert_eq!(case.name.as_deref(), Some("a \"NaN\\ b"));
+        assert_eq!(
+            case.expect,
+            Expect::Stays {
+                within: 0.1,
+                unit: Unit::Rel
+            }
+        );
+        assert_eq!(case.id, Some(serde_json::json!([7])));
     }
-    let read: Vec<f64> = entries.iter().filter_map(extended).collect();
-    Ok((read.len() == entries.len()).then_some(read))
-}
 
-fn pair(value: &Value, wanted: &'static str) -> Read<[f64; 2]> {
-    if value.as_array().is_none_or(|entries| entries.len() != 2) {
-        return Err(wanted);
+    #[test]
+    fn a_window_with_a_gap_inside_is_a_gap() {
+        let line = r#"{"kind":"rate","baseline":[[3,10],[null,10]],"injection":[],"expect":{"dir":"rises"}}"#;
+        let expected = Windows::Rate(vec![Some([3.0, 10.0]), None]);
+        assert_eq!(parse_case(line).unwrap().periods.baseline(), &expected);
     }
-    Ok(numbers(value, wanted)?.map(|read| [read[0], read[1]]))
-}
 
-fn rate_window(value: &Value) -> Read<[f64; 2]> {
-    pair(value, "[events, seconds]")
-}
-
-fn ratio_window(value: &Value) -> Read<[f64; 2]> {
-    pair(value, "[good, total]")
-}
-
-fn bucket_window(value: &Value, edges: usize) -> Read<Vec<f64>> {
-    const WANTED: &str = "a cumulative count for each edge, then the total";
-    if value.as_array().is_none_or(|entries| entries.len() != edges + 1) {
-        return Err(WANTED);
+    #[test]
+    fn settling_pause_and_a_frozen_sdc_are_read() {
+        let case = parse_case(&with(
+            r#""settle":6,"pause":4,"sdc":2.5,"expect":{"dir":"falls","at_least":1,"at_most":null}"#,
+        ))
+        .unwrap();
+        assert_eq!(
+            (case.periods.settle, case.periods.pause, case.sdc),
+            (Some(6), 4, Some(2.5))
+        );
     }
-    numbers(value, WANTED)
-}
 
-fn edges(case: &Map<String, Value>) -> Result<Vec<f64>, CaseError> {
-    const WANTED: &str = "the finite upper bounds of the buckets, ascending, at least one";
-    let value = needed(case, "edges", WANTED)?;
-    let edges = numbers(value, WANTED).ok().flatten().filter(|edges| are_edges(edges));
-    edges.ok_or_else(|| wrong("edges", value, WANTED))
-}
-
-fn quantile(case: &Map<String, Value>) -> Result<f64, CaseError> {
-    const WANTED: &str = "the quantile, above 0 and below 1, 0.99 being the p99";
-    let value = needed(case, "q", WANTED)?;
-    value.as_f64().filter(|q| *q > 0.0 && *q < 1.0).ok_or_else(|| wrong("q", value, WANTED))
-}
-
-fn expectation(case: &Map<String, Value>) -> Result<Expect, CaseError> {
-    const WANTED: &str = "{\"dir\": \"rises\"|\"falls\"|\"stays\"|\"level\", at_least, at_most, within, unit}";
-    const DIRECTIONS: &str = "rises, falls, stays or level";
-    let value = needed(case, "expect", WANTED)?;
-    let Value::Object(expect) = value else { return Err(wrong("expect", value, WANTED)) };
-    let direction = expect
-        .get("dir")
-        .ok_or_else(|| CaseError::Missing { at: "expect.dir".into(), wanted: DIRECTIONS })?;
-    let unit = unit(expect)?;
-    match direction.as_str() {
-        Some("rises") => Ok(Expect::Rises { bounds: sizes(expect)?, unit }),
-        Some("falls") => Ok(Expect::Falls { bounds: sizes(expect)?, unit }),
-        Some("stays") => stays(expect, unit),
-        Some("level") => level(expect, unit),
-        _ => Err(wrong("expect.dir", direction, DIRECTIONS)),
+    #[test]
+    fn keys_of_the_writer_are_left_alone_and_near_misses_are_not() {
+        let declared = r#""expect":{"dir":"rises"}"#;
+        assert!(parse_case(&with(&format!(r#"{declared},"truth":3,"sd":1,"want":{{}}"#))).is_ok());
+        let near = error(&with(&format!(r#"{declared},"settel":6"#)));
+        assert_eq!(near, "unknown key `settel`: did you mean `settle`?");
     }
-}
 
-fn unit(expect: &Map<String, Value>) -> Result<Unit, CaseError> {
-    match given(expect, "unit") {
-        None => Ok(Unit::Abs),
-        Some(Value::String(unit)) if unit == "abs" => Ok(Unit::Abs),
-        Some(Value::String(unit)) if unit == "rel" => Ok(Unit::Rel),
-        Some(other) => {
-            Err(wrong("expect.unit", other, "abs, the metric's unit, or rel, a part of the baseline"))
-        }
+    #[test]
+    fn a_bad_line_says_what_is_wrong_and_where() {
+        let quantile = r#""kind":"quantile","baseline":[[1,2]],"injection":[],"expect":{"dir":"rises"}"#;
+        let shown: Vec<String> = [
+            "{".into(),
+            "[1]".into(),
+            "{}".into(),
+            r#"{"kind":"guage"}"#.into(),
+            r#"{"kind":"gauge","baseline":[1]}"#.into(),
+            r#"{"kind":"gauge","baseline":[1,"x"],"injection":[]}"#.into(),
+            r#"{"kind":"gauge","baseline":7,"injection":[]}"#.into(),
+            r#"{"kind":"ratio","baseline":[[1,2],[1,2,3]],"injection":[]}"#.into(),
+            format!("{{{quantile}}}"),
+            format!(r#"{{{quantile},"edges":[2,1],"q":0.5}}"#),
+            format!(r#"{{{quantile},"edges":[1],"q":99}}"#),
+            format!(r#"{{{quantile},"edges":[1,2],"q":0.5}}"#),
+            with(r#""settle":-1,"expect":{"dir":"rises"}"#),
+            with(r#""sdc":"nan","expect":{"dir":"rises"}"#),
+            with(r#""name":7,"expect":{"dir":"rises"}"#),
+            with(r#""id":1"#),
+            with(r#""expect":{"dir":"up"}"#),
+            with(r#""expect":{"dir":"stays"}"#),
+            with(r#""expect":{"dir":"stays","within":-1}"#),
+            with(r#""expect":{"dir":"stays","within":1,"at_least":2}"#),
+            with(r#""expect":{"dir":"rises","at_lest":2}"#),
+            with(r#""expect":{"dir":"rises","at_least":"inf"}"#),
+            with(r#""expect":{"dir":"rises","at_least":3,"at_most":2}"#),
+            with(r#""expect":{"dir":"rises","unit":"%"}"#),
+            with(r#""expect":{"dir":"level"}"#),
+            with(r#""expect":{"dir":"level","at_most":2,"unit":"rel"}"#),
+        ]
+        .iter()
+        .map(|line| error(line))
+        .collect();
+        insta::assert_snapshot!(shown.join("\n"), @r###"
+        not JSON: EOF while parsing an object at line 1 column 1
+        `line` is [1]; wanted: an object with kind, baseline, injection, expect
+        `kind` is missing; wanted: gauge, rate, ratio or quantile
+        `kind` is "guage"; wanted: gauge, rate, ratio or quantile
+        `injection` is missing; wanted: a list of windows, null being a gap
+        `baseline[1]` is "x"; wanted: a number, "nan" or null
+        `baseline` is 7; wanted: a list of windows, null being a gap
+        `baseline[1]` is [1,2,3]; wanted: [good, total]
+        `edges` is missing; wanted: the finite upper bounds of the buckets, ascending, at least one
+        `edges` is [2,1]; wanted: the finite upper bounds of the buckets, ascending, at least one
+        `q` is 99; wanted: the quantile, above 0 and below 1, 0.99 being the p99
+        `baseline[0]` is [1,2]; wanted: a cumulative count for each edge, then the total
+        `settle` is -1; wanted: a whole number of windows
+        `sdc` is "nan"; wanted: a number, not negative
+        `name` is 7; wanted: a text
+        `expect` is missing; wanted: {"dir": "rises"|"falls"|"stays"|"level", at_least, at_most, within, unit}
+        `expect.dir` is "up"; wanted: rises, falls, stays or level
+        `expect.within` is missing; wanted: the largest move either way, not negative
+        `expect.within` is -1; wanted: the largest move either way, not negative
+        unknown key `expect.at_least`: here stand dir, unit, within
+        unknown key `expect.at_lest`: here stand dir, unit, at_least, at_most
+        `expect.at_least` is "inf"; wanted: the size of the move, a number, not negative
+        `expect.at_least` is 3.0; wanted: no more than expect.at_most
+        `expect.unit` is "%"; wanted: abs, the metric's unit, or rel, a part of the baseline
+        `expect.at_least` is missing; wanted: at_least or at_most, for a level has no direction
+        `expect.unit` is "rel"; wanted: abs, for a level is in the metric's own unit
+        "###);
     }
-}
 
-fn stays(expect: &Map<String, Value>, unit: Unit) -> Result<Expect, CaseError> {
-    const WANTED: &str = "the largest move either way, not negative";
-    only(expect, &["dir", "unit", "within"])?;
-    let within = bound(expect, "within", 0.0, WANTED)?;
-    let within = within.ok_or_else(|| CaseError::Missing { at: "expect.within".into(), wanted: WANTED })?;
-    Ok(Expect::Stays { within, unit })
-}
-
-fn level(expect: &Map<String, Value>, unit: Unit) -> Result<Expect, CaseError> {
-    const WANTED: &str = "a level row needs at_least or at_most";
-    let bounds = bounds(expect, f64::NEG_INFINITY)?;
-    if unit == Unit::Rel {
-        return Err(wrong("expect.unit", &Value::from("rel"), "a level is in the metric's own unit, abs"));
-    }
-    if bounds.is_open() {
-        return Err(CaseError::Missing { at: "expect.at_least".into(), wanted: WANTED });
-    }
-    Ok(Expect::Level { bounds })
-}
-
-/// Bounds of a rise or a fall: sizes, never negative.
-fn sizes(expect: &Map<String, Value>) -> Result<Bounds, CaseError> {
-    bounds(expect, 0.0)
-}
-
-fn bounds(expect: &Map<String, Value>, least: f64) -> Result<Bounds, CaseError> {
-    only(expect, &["dir", "unit", "at_least", "at_most"])?;
-    let wanted =
-        if least == 0.0 { "the size of the move, a number, not negative" } else { "a level, a number" };
-    let bounds = Bounds {
-        at_least: bound(expect, "at_least", least, wanted)?,
-        at_most: bound(expect, "at_most", least, wanted)?,
-    };
-    match (bounds.at_least, bounds.at_most) {
-        (Some(low), Some(high)) if low > high => {
-            Err(wrong("expect.at_least", &Value::from(low), "no more than expect.at_most"))
-        }
-        _ => Ok(bounds),
-    }
-}
-
-fn bound(
-    expect: &Map<String, Value>,
-    key: &str,
-    least: f64,
-    wanted: &'static str,
-) -> Result<Option<f64>, CaseError> {
-    given(expect, key)
-        .map(|value| {
-            let number = value.as_f64().filter(|number| number.is_finite() && *number >= least);
-            number.ok_or_else(|| wrong(format!("expect.{key}"), value, wanted))
-        })
-        .transpose()
-}
-
-fn only(expect: &Map<String, Value>, known: &[&str]) -> Result<(), CaseError> {
-    match expect.iter().find(|(key, value)| !known.contains(&key.as_str()) && !value.is_null()) {
-        None => Ok(()),
-        Some((key, _)) => Err(CaseError::Unknown {
-            at: format!("expect.{}", shown(key)),
-            wanted: format!("here stand {}", known.join(", ")),
-        }),
+    #[test]
+    fn errors_carry_no_control_characters_and_no_long_text() {
+        let long = format!(r#"{{"kind":"\u001b[31m{}"}}"#, "x".repeat(500));
+        let text = error(&long);
+        assert!(text.len() < 200 && !text.contains('\u{1b}'), "{text}");
     }
 }

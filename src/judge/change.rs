@@ -1,11 +1,11 @@
 //! The measured change of one metric: levels and their intervals.
 
 use super::constants::MIN_BURSTS;
+use super::judgement::Reason;
 use super::model::{Model, Side};
 use super::quantile::{self, Histogram};
 use super::series::{Data, Used, parts};
 use super::sparse::{self, Scaling};
-use super::verdict::Reason;
 use super::windows::{Periods, Windows};
 
 /// A closed interval; its ends may be infinite.
@@ -19,7 +19,10 @@ pub struct Interval {
 
 impl Interval {
     /// Nothing is known.
-    pub(super) const EVERYTHING: Self = Self { lo: f64::NEG_INFINITY, hi: f64::INFINITY };
+    pub(super) const EVERYTHING: Self = Self {
+        lo: f64::NEG_INFINITY,
+        hi: f64::INFINITY,
+    };
 
     /// Whether `x` lies inside, the ends counted.
     pub fn contains(&self, x: f64) -> bool {
@@ -27,7 +30,10 @@ impl Interval {
     }
 
     fn clamped(self, least: f64, most: f64) -> Self {
-        Self { lo: self.lo.clamp(least, most), hi: self.hi.clamp(least, most) }
+        Self {
+            lo: self.lo.clamp(least, most),
+            hi: self.hi.clamp(least, most),
+        }
     }
 }
 
@@ -94,14 +100,29 @@ enum Relative {
 impl Measured {
     pub(super) fn of(periods: &Periods) -> Result<Self, Reason> {
         let (one, two) = parts(periods)?;
-        if let (Data::Quantile { edges, q, cum: before }, Data::Quantile { cum: after, .. }) =
-            (&one.data, &two.data)
+        if let (
+            Data::Quantile {
+                edges,
+                q,
+                cum: before,
+            },
+            Data::Quantile { cum: after, .. },
+        ) = (&one.data, &two.data)
         {
-            let (h1, h2) = (Histogram::new(edges, before, *q), Histogram::new(edges, after, *q));
-            return Ok(Self::Quantile(quantile::change((&one.times, &h1), (&two.times, &h2), *q)));
+            let (h1, h2) = (
+                Histogram::new(edges, before, *q),
+                Histogram::new(edges, after, *q),
+            );
+            return Ok(Self::Quantile(quantile::change(
+                (&one.times, &h1),
+                (&two.times, &h2),
+                *q,
+            )));
         }
         let means = means(periods.baseline(), &one, &two);
-        Ok(Self::Means(means.expect("Periods pairs one kind, and quantiles are dealt with above")))
+        Ok(Self::Means(means.expect(
+            "Periods pairs one kind, and quantiles are dealt with above",
+        )))
     }
 
     pub(super) fn base(&self) -> f64 {
@@ -155,7 +176,9 @@ pub(super) fn means(kind: &Windows, one: &Used<'_>, two: &Used<'_>) -> Option<Me
     if is_gauge {
         let floors = sparse::floors(&s1.y, &s2.y);
         (floor1, floor2) = (floors.one, floors.two);
-        let few = floors.bursts.is_some_and(|bursts| bursts > 0 && bursts < MIN_BURSTS);
+        let few = floors
+            .bursts
+            .is_some_and(|bursts| bursts > 0 && bursts < MIN_BURSTS);
         if few || sparse::is_signed(&s1.y) || sparse::is_signed(&s2.y) {
             relative = Relative::Meaningless;
         }
@@ -165,8 +188,16 @@ pub(super) fn means(kind: &Windows, one: &Used<'_>, two: &Used<'_>) -> Option<Me
     }
     let scaling = Scaling::of(kind, &s1.y, &s2.y);
     let model = Model::new(
-        &Side { times: &one.times, y: &s1.y, floor: floor1 },
-        &Side { times: &two.times, y: &s2.y, floor: floor2 },
+        &Side {
+            times: &one.times,
+            y: &s1.y,
+            floor: floor1,
+        },
+        &Side {
+            times: &two.times,
+            y: &s2.y,
+            floor: floor2,
+        },
         scaling,
     );
     Some(Means {

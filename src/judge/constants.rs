@@ -57,8 +57,15 @@ pub(super) const STEADY_BF: f64 = 30.0;
 /// Prior deviation of a move of the baseline, in noise deviations.
 pub(super) const STEADY_TAU: f64 = 3.0;
 /// Places of a possible step, as parts of the baseline.
-pub(super) const STEP_AT: [f64; 7] =
-    [1.0 / 6.0, 1.0 / 4.0, 1.0 / 3.0, 1.0 / 2.0, 2.0 / 3.0, 3.0 / 4.0, 5.0 / 6.0];
+pub(super) const STEP_AT: [f64; 7] = [
+    1.0 / 6.0,
+    1.0 / 4.0,
+    1.0 / 3.0,
+    1.0 / 2.0,
+    2.0 / 3.0,
+    3.0 / 4.0,
+    5.0 / 6.0,
+];
 /// The injection's own windows can make the noise look worse than the baseline did.
 pub(super) const SDC_MARGIN: f64 = 1.2;
 /// False share allowed among the listed movers.

@@ -85,7 +85,10 @@ impl Expect {
             Self::Stays { within, .. } => vec![within * scale],
             Self::Level { bounds } => bounds.given().map(|bound| (bound - base).abs()).collect(),
         };
-        sizes.into_iter().filter(|size| *size > 0.0).min_by(f64::total_cmp)
+        sizes
+            .into_iter()
+            .filter(|size| *size > 0.0)
+            .min_by(f64::total_cmp)
     }
 
     /// Whether the row declares anything that can be checked: without it nothing may be called expected.
@@ -116,7 +119,13 @@ pub struct Case {
 impl Case {
     /// A case without a frozen smallest detectable change, id or name.
     pub fn new(periods: Periods, expect: Expect) -> Self {
-        Self { periods, expect, sdc: None, id: None, name: None }
+        Self {
+            periods,
+            expect,
+            sdc: None,
+            id: None,
+            name: None,
+        }
     }
 }
 

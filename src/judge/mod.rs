@@ -10,6 +10,7 @@ mod case;
 mod change;
 mod constants;
 mod expect;
+mod judgement;
 mod model;
 mod movers;
 mod noise;
@@ -25,9 +26,10 @@ mod windows;
 pub use case::{CaseError, parse_case};
 pub use change::{Change, Interval, change};
 pub use expect::{Bounds, Case, Expect, Unit};
+pub use judgement::{End, Judgement, Period, Reason, Straddled, Verdict};
 pub use movers::{Moved, moved, movers};
 pub use predict::{
     Steadiness, must_refuse, smallest_detectable, smallest_detectable_after, steadiness, too_thin,
 };
-pub use verdict::{End, Judgement, Period, Reason, Straddled, Verdict, verdict};
+pub use verdict::verdict;
 pub use windows::{MAX_WINDOWS, Periods, PeriodsError, Windows, settle_windows};

@@ -1,14 +1,12 @@
 //! The weighed mixture of noise components and the intervals it gives (§4, §5).
 
 use super::constants::{ALPHA, DRIFTS, RESIDUE, SHAPES, STILL};
-use super::noise::{Calendar, Table, is_still, largest, mean};
+use super::noise::{Calendar, Table, is_representable, is_still, mean};
 use super::sparse::Scaling;
 use super::{Interval, root, student};
 
 /// Largest factor between two levels that is still searched for (§5).
 const FACTOR_REACH: f64 = 1e9;
-/// Levels whose squares and ratios stay representable. Beyond it nothing is claimed.
-const RANGE: std::ops::RangeInclusive<f64> = 1e-120..=1e120;
 /// A component below this weight cannot change a probability of one percent by one rounding error.
 const NEGLIGIBLE: f64 = 1e-17;
 
@@ -24,10 +22,7 @@ pub(super) struct Side<'a> {
 
 impl Side<'_> {
     fn is_representable(&self) -> bool {
-        let top = largest(self.y);
-        self.y.iter().all(|value| value.is_finite())
-            && (top == 0.0 || RANGE.contains(&top))
-            && self.floor.is_finite()
+        is_representable(self.y) && self.floor.is_finite()
     }
 }
 
@@ -67,12 +62,23 @@ impl Model {
     pub(super) fn new(one: &Side<'_>, two: &Side<'_>, scaling: Scaling) -> Self {
         let (m1, m2) = (mean(one.y), mean(two.y));
         let rows = components(one, two, m1, m2);
-        let spread: Vec<_> = rows.iter().map(|part| (part.v1, part.v2.max(part.calm))).collect();
-        let exact = spread.iter().all(|(v1, v2)| *v1 == 0.0 && *v2 == 0.0);
+        let spread: Vec<_> = rows
+            .iter()
+            .map(|part| (part.v1, part.v2.max(part.calm)))
+            .collect();
         let sound = [one, two].iter().all(|side| side.is_representable())
-            && rows.iter().all(|p| [p.weight, p.drift, p.v1, p.v2, p.calm].iter().all(|x| x.is_finite()));
+            && rows.iter().all(|p| {
+                [p.weight, p.drift, p.v1, p.v2, p.calm]
+                    .iter()
+                    .all(|x| x.is_finite())
+            });
+        let exact = sound && spread.iter().all(|(v1, v2)| *v1 == 0.0 && *v2 == 0.0);
         // Two still periods that agree as far as each agrees with itself are the same level.
-        let m2 = if exact && (m2 - m1).abs() <= STILL * m1.abs().max(m2.abs()) { m1 } else { m2 };
+        let m2 = if exact && (m2 - m1).abs() <= STILL * m1.abs().max(m2.abs()) {
+            m1
+        } else {
+            m2
+        };
         Self {
             df1: one.y.len() as f64 - 1.0,
             df2: two.y.len() as f64 - 1.0,
@@ -96,7 +102,10 @@ impl Model {
         if self.exact {
             return student::step(a - (self.m2 - k * self.m1));
         }
-        self.parts.iter().map(|part| part.weight * self.below_one(part, k, a)).sum()
+        self.parts
+            .iter()
+            .map(|part| part.weight * self.below_one(part, k, a))
+            .sum()
     }
 
     fn below_one(&self, part: &Component, k: f64, a: f64) -> f64 {
@@ -108,7 +117,10 @@ impl Model {
             return student::step(distance);
         }
         let (a1, a2) = (v1 / total, v2 / total);
-        student::cdf(1.0 / (a1 * a1 / self.df1 + a2 * a2 / self.df2), distance / total.sqrt())
+        student::cdf(
+            1.0 / (a1 * a1 / self.df1 + a2 * a2 / self.df2),
+            distance / total.sqrt(),
+        )
     }
 
     /// The `a` with P(θ2 - k θ1 <= a) = p. What cannot be computed is infinitely far out.
@@ -116,15 +128,31 @@ impl Model {
         if self.exact {
             return self.m2 - k * self.m1;
         }
-        let widest = self.spread.iter().map(|(v1, v2)| v2 + k * k * v1).fold(0.0, f64::max).sqrt();
-        let centre = self.parts.iter().map(|c| c.weight * (self.m2 - k * (self.m1 + c.drift))).sum();
-        let found = if self.sound { root::increasing(|a| self.below(k, a) - p, centre, widest) } else { None };
+        let widest = self
+            .spread
+            .iter()
+            .map(|(v1, v2)| v2 + k * k * v1)
+            .fold(0.0, f64::max)
+            .sqrt();
+        let centre = self
+            .parts
+            .iter()
+            .map(|c| c.weight * (self.m2 - k * (self.m1 + c.drift)))
+            .sum();
+        let found = if self.sound {
+            root::increasing(|a| self.below(k, a) - p, centre, widest)
+        } else {
+            None
+        };
         found.unwrap_or(if p < 0.5 { f64::NEG_INFINITY } else { f64::INFINITY })
     }
 
     /// 98 % interval of θ2 - k θ1: the change for k = 1, the level of the injection for k = 0.
     pub(super) fn interval(&self, k: f64) -> Interval {
-        Interval { lo: self.point(k, ALPHA), hi: self.point(k, 1.0 - ALPHA) }
+        Interval {
+            lo: self.point(k, ALPHA),
+            hi: self.point(k, 1.0 - ALPHA),
+        }
     }
 
     /// The k >= 0 with P(θ2 <= k θ1) = p, for metrics that are never negative (E. C. Fieller 1954).
@@ -149,7 +177,10 @@ impl Model {
 
     /// 98 % interval of the relative change, 0.2 being 20 %.
     pub(super) fn relative(&self) -> Interval {
-        Interval { lo: self.factor(ALPHA) - 1.0, hi: self.factor(1.0 - ALPHA) - 1.0 }
+        Interval {
+            lo: self.factor(ALPHA) - 1.0,
+            hi: self.factor(1.0 - ALPHA) - 1.0,
+        }
     }
 
     /// Two-sided p of no change (§10); 1 where it cannot be computed.
@@ -216,8 +247,12 @@ pub(super) fn likelihood(table: &Table, df: f64, squares: f64) -> f64 {
 }
 
 fn normalise(rows: &mut [Component]) {
-    let top = rows.iter().map(|row| row.weight).fold(f64::NEG_INFINITY, f64::max);
-    rows.iter_mut().for_each(|row| row.weight = (row.weight - top).exp());
+    let top = rows
+        .iter()
+        .map(|row| row.weight)
+        .fold(f64::NEG_INFINITY, f64::max);
+    rows.iter_mut()
+        .for_each(|row| row.weight = (row.weight - top).exp());
     let total: f64 = rows.iter().map(|row| row.weight).sum();
     rows.iter_mut().for_each(|row| row.weight /= total);
 }

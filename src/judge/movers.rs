@@ -24,7 +24,10 @@ pub fn moved(periods: &Periods) -> Option<Moved> {
         Windows::Ratio(_) => MOVER_PP,
         _ => MOVER_REL * means.base.abs(),
     };
-    Some(Moved { p: means.model.p_change(), is_large: distance > 0.0 && distance >= least })
+    Some(Moved {
+        p: means.model.p_change(),
+        is_large: distance > 0.0 && distance >= least,
+    })
 }
 
 /// Indices of the metrics that moved, surest first: the step-up procedure over all judged metrics (Y. Benjamini
@@ -41,5 +44,9 @@ pub fn movers<P: AsRef<Periods>>(metrics: &[P]) -> Vec<usize> {
         .rev()
         .find(|rank| judged[rank - 1].0 <= MOVER_Q * *rank as f64 / count)
         .unwrap_or(0);
-    judged[..cut].iter().filter(|(_, _, is_large)| *is_large).map(|(_, k, _)| *k).collect()
+    judged[..cut]
+        .iter()
+        .filter(|(_, _, is_large)| *is_large)
+        .map(|(_, k, _)| *k)
+        .collect()
 }

@@ -54,7 +54,10 @@ impl Calendar {
             _ => 1.0,
         };
         let drift: Vec<f64> = times.iter().map(|t| (*t as f64 - centre) / span).collect();
-        let tables = SHAPES.iter().map(|shape| Table::new(shape, times, &drift)).collect();
+        let tables = SHAPES
+            .iter()
+            .map(|shape| Table::new(shape, times, &drift))
+            .collect();
         Self { centre, span, tables }
     }
 }
@@ -69,14 +72,26 @@ impl Table {
             let variance = known + white;
             logdet += variance.ln();
             let decay = times.get(i + 1).map_or(0.0, |next| power(rho, next - time));
-            gains.push(Gain { scale: 1.0 / variance.sqrt(), take: known / variance, decay });
+            gains.push(Gain {
+                scale: 1.0 / variance.sqrt(),
+                take: known / variance,
+                decay,
+            });
             known = decay * decay * (known * white / variance) + share * (1.0 - decay * decay);
             pairs += reach;
             reach = decay * (reach + 1.0);
         }
         let count = times.len() as f64;
         let vm = (count + 2.0 * share * pairs) / (count * count);
-        let mut table = Self { gains, u: Vec::new(), uu: 0.0, g: Vec::new(), gg: 0.0, logdet, vm };
+        let mut table = Self {
+            gains,
+            u: Vec::new(),
+            uu: 0.0,
+            g: Vec::new(),
+            gg: 0.0,
+            logdet,
+            vm,
+        };
         table.u = table.whiten(&vec![1.0; times.len()]);
         table.uu = dot(&table.u, &table.u);
         table.g = table.whiten_orthogonal(drift);
@@ -102,7 +117,10 @@ impl Table {
     pub(super) fn whiten_orthogonal(&self, x: &[f64]) -> Vec<f64> {
         let mut whitened = self.whiten(x);
         let along = dot(&whitened, &self.u) / self.uu;
-        whitened.iter_mut().zip(&self.u).for_each(|(value, u)| *value -= along * u);
+        whitened
+            .iter_mut()
+            .zip(&self.u)
+            .for_each(|(value, u)| *value -= along * u);
         whitened
     }
 
@@ -148,6 +166,12 @@ pub(super) fn smallest(y: &[f64]) -> f64 {
     y.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
+/// Whether squares of the series and their ratios can be computed. Beyond that nothing is claimed.
+pub(super) fn is_representable(y: &[f64]) -> bool {
+    let top = largest(y);
+    y.iter().all(|value| value.is_finite()) && (top == 0.0 || (1e-120..=1e120).contains(&top))
+}
+
 /// Whether the series moves by no more than rounding: a *still* period of §4.
 pub(super) fn is_still(y: &[f64]) -> bool {
     let top = y.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -162,13 +186,21 @@ mod tests {
     fn dense(shape: &Shape, times: &[usize], x: &[f64]) -> (Vec<f64>, f64, f64) {
         let n = times.len();
         let c = |i: usize, j: usize| {
-            if i == j { 1.0 } else { shape.share * shape.rho.powf(times[i].abs_diff(times[j]) as f64) }
+            if i == j {
+                1.0
+            } else {
+                shape.share * shape.rho.powf(times[i].abs_diff(times[j]) as f64)
+            }
         };
         let mut low = vec![vec![0.0; n]; n];
         for i in 0..n {
             for j in 0..=i {
                 let rest: f64 = (0..j).map(|k| low[i][k] * low[j][k]).sum();
-                low[i][j] = if i == j { (c(i, i) - rest).sqrt() } else { (c(i, j) - rest) / low[j][j] };
+                low[i][j] = if i == j {
+                    (c(i, i) - rest).sqrt()
+                } else {
+                    (c(i, j) - rest) / low[j][j]
+                };
             }
         }
         let mut z = vec![0.0; n];
@@ -184,12 +216,20 @@ mod tests {
     #[test]
     fn the_filter_is_the_inverse_cholesky_factor() {
         let times: Vec<usize> = (0..40).filter(|t| ![3, 4, 5, 17, 30].contains(t)).collect();
-        let x: Vec<f64> = times.iter().map(|t| (*t as f64 * 1.7).sin() * 3.0 + (*t % 5) as f64).collect();
+        let x: Vec<f64> = times
+            .iter()
+            .map(|t| (*t as f64 * 1.7).sin() * 3.0 + (*t % 5) as f64)
+            .collect();
         let calendar = Calendar::new(&times);
         for (shape, table) in SHAPES.iter().zip(&calendar.tables) {
             let (z, logdet, vm) = dense(shape, &times, &x);
             for (fast, slow) in table.whiten(&x).iter().zip(&z) {
-                assert!((fast - slow).abs() < 1e-12, "rho {} share {}: {fast} {slow}", shape.rho, shape.share);
+                assert!(
+                    (fast - slow).abs() < 1e-12,
+                    "rho {} share {}: {fast} {slow}",
+                    shape.rho,
+                    shape.share
+                );
             }
             assert!((table.logdet - logdet).abs() < 1e-11);
             assert!((table.vm - vm).abs() < 1e-14);

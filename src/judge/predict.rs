@@ -4,12 +4,12 @@ use super::constants::{
     ALPHA, KAPPA, MIN_N1, MIN_N2, RESIDUE, SDC_MARGIN, SHAPES, STEADY_BF, STEADY_TAU, STEP_AT,
 };
 use super::expect::Expect;
+use super::judgement::Reason;
 use super::model::{Model, Side, likelihood};
-use super::noise::{Calendar, dot, is_still, mean};
+use super::noise::{Calendar, dot, is_representable, is_still, mean};
 use super::quantile::{Histogram, mixed_point};
 use super::series::{Data, Used, covers, thin_baseline, usable};
 use super::sparse::{Scaling, floors};
-use super::verdict::Reason;
 use super::windows::{MAX_WINDOWS, Windows, settle_windows};
 
 /// Part of the changes of the smallest detectable size that are seen.
@@ -49,14 +49,25 @@ pub fn smallest_detectable_after(
     let basis = Basis::of(&used)?;
     let grow = used.len() as f64 / planned as f64;
     let model = Model::new(
-        &Side { times: &used.times, y: &basis.y, floor: basis.floor },
-        &Side { times: &times, y: &vec![mean(&basis.y); planned], floor: basis.floor * grow },
+        &Side {
+            times: &used.times,
+            y: &basis.y,
+            floor: basis.floor,
+        },
+        &Side {
+            times: &times,
+            y: &vec![mean(&basis.y); planned],
+            floor: basis.floor * grow,
+        },
         Scaling::NONE,
     );
     if !model.is_sound() {
         return Some(f64::INFINITY);
     }
-    let inside = basis.histogram.as_ref().map_or(0.0, |all| all.inside * (1.0 + grow));
+    let inside = basis
+        .histogram
+        .as_ref()
+        .map_or(0.0, |all| all.inside * (1.0 + grow));
     let mixed: Vec<_> = model
         .parts
         .iter()
@@ -94,14 +105,24 @@ impl<'a> Basis<'a> {
     fn of(used: &Used<'a>) -> Option<Self> {
         if let Data::Quantile { edges, q, cum } = &used.data {
             let all = Histogram::new(edges, cum, *q);
-            return Some(Self { level: all.value, y: all.y.clone(), floor: all.floor, histogram: Some(all) });
+            return Some(Self {
+                level: all.value,
+                y: all.y.clone(),
+                floor: all.floor,
+                histogram: Some(all),
+            });
         }
         let series = used.series()?;
         let floor = match used.data {
             Data::Gauge(_) => floors(&series.y, &series.y).one,
             _ => series.floor,
         };
-        Some(Self { level: series.level, y: series.y, floor, histogram: None })
+        Some(Self {
+            level: series.level,
+            y: series.y,
+            floor,
+            histogram: None,
+        })
     }
 }
 
@@ -126,7 +147,9 @@ impl Steadiness {
 /// detectable change in the metric's unit; a quantile, whose move is a share, any size.
 pub fn must_refuse(baseline: &Windows, expect: &Expect, sdc: Option<f64>) -> bool {
     let used = usable(baseline, 0, 0);
-    let Some(steadiness) = steadiness(baseline).filter(Steadiness::is_unsteady) else { return false };
+    let Some(steadiness) = steadiness(baseline).filter(Steadiness::is_unsteady) else {
+        return false;
+    };
     if matches!(baseline, Windows::Quantile { .. }) {
         return true;
     }
@@ -152,8 +175,17 @@ pub fn steadiness(baseline: &Windows) -> Option<Steadiness> {
         return None;
     }
     let y = Basis::of(&used)?.y;
+    if !is_representable(&y) {
+        return Some(Steadiness {
+            bayes_factor: f64::INFINITY,
+            size: f64::INFINITY,
+        });
+    }
     if is_still(&y) {
-        return Some(Steadiness { bayes_factor: 0.0, size: 0.0 });
+        return Some(Steadiness {
+            bayes_factor: 0.0,
+            size: 0.0,
+        });
     }
     let calendar = Calendar::new(&used.times);
     let mut moves = moves(&used.times, &calendar);
@@ -171,7 +203,10 @@ pub fn steadiness(baseline: &Windows) -> Option<Steadiness> {
             let precision = aa + prior_precision;
             let r = (r0 - az * az / precision).max(RESIDUE * r0);
             let penalty = -0.5 * (aa / prior_precision).ln_1p();
-            candidate.fits.push((shape.prior.ln() + likelihood(table, df, r) + penalty, az / precision));
+            candidate.fits.push((
+                shape.prior.ln() + likelihood(table, df, r) + penalty,
+                az / precision,
+            ));
         }
     }
     Some(odds(&moves, log_sum(flat.into_iter())))
@@ -188,7 +223,13 @@ fn moves(times: &[usize], calendar: &Calendar) -> Vec<Move> {
     };
     let steps = STEP_AT.iter().map(|part| Move {
         prior: 0.5 / STEP_AT.len() as f64,
-        shape: along(&|t| if t >= start + part * calendar.span { 1.0 } else { 0.0 }),
+        shape: along(&|t| {
+            if t >= start + part * calendar.span {
+                1.0
+            } else {
+                0.0
+            }
+        }),
         fits: Vec::with_capacity(SHAPES.len()),
     });
     std::iter::once(drift).chain(steps).collect()
@@ -205,9 +246,18 @@ fn odds(moves: &[Move], flat: f64) -> Steadiness {
         }
     }
     let size = best.map_or(f64::NAN, |(_, candidate)| {
-        let top = candidate.fits.iter().map(|fit| fit.0).fold(f64::NEG_INFINITY, f64::max);
+        let top = candidate
+            .fits
+            .iter()
+            .map(|fit| fit.0)
+            .fold(f64::NEG_INFINITY, f64::max);
         let total: f64 = candidate.fits.iter().map(|fit| (fit.0 - top).exp()).sum();
-        candidate.fits.iter().map(|fit| (fit.0 - top).exp() * fit.1).sum::<f64>() / total
+        candidate
+            .fits
+            .iter()
+            .map(|fit| (fit.0 - top).exp() * fit.1)
+            .sum::<f64>()
+            / total
     });
     Steadiness { bayes_factor, size }
 }
@@ -216,4 +266,92 @@ fn odds(moves: &[Move], flat: f64) -> Steadiness {
 fn log_sum(terms: impl Iterator<Item = f64> + Clone) -> f64 {
     let top = terms.clone().fold(f64::NEG_INFINITY, f64::max);
     top + terms.map(|term| (term - top).exp()).sum::<f64>().ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::{Bounds, Unit};
+
+    fn moving(per_window: f64) -> Windows {
+        Windows::Gauge(
+            (0..60)
+                .map(|k| k as f64)
+                .map(|k| Some(50.0 + per_window * k + (k * 2.3).sin()))
+                .collect(),
+        )
+    }
+
+    const fn stays(within: f64) -> Expect {
+        Expect::Stays {
+            within,
+            unit: Unit::Abs,
+        }
+    }
+
+    #[test]
+    fn a_steady_start_is_never_refused() {
+        assert!(!steadiness(&moving(0.0)).unwrap().is_unsteady());
+        assert!(!must_refuse(&moving(0.0), &stays(0.01), None));
+    }
+
+    #[test]
+    fn a_drift_is_refused_only_where_it_matters() {
+        let baseline = moving(0.2);
+        let found = steadiness(&baseline).unwrap();
+        assert!(
+            found.is_unsteady() && (found.size - 12.0).abs() < 1.0,
+            "{found:?}"
+        );
+        assert!(must_refuse(&baseline, &stays(40.0), None));
+        assert!(!must_refuse(&baseline, &stays(60.0), None));
+        let open = Expect::Rises {
+            bounds: Bounds::default(),
+            unit: Unit::Abs,
+        };
+        assert!(must_refuse(&baseline, &open, Some(40.0)));
+        assert!(!must_refuse(&baseline, &open, Some(60.0)));
+        assert!(must_refuse(&baseline, &open, None));
+    }
+
+    #[test]
+    fn a_relative_bound_is_measured_by_the_baseline() {
+        let (baseline, unit) = (moving(0.2), Unit::Rel);
+        assert!(must_refuse(&baseline, &Expect::Stays { within: 0.5, unit }, None));
+        assert!(!must_refuse(
+            &baseline,
+            &Expect::Stays { within: 2.0, unit },
+            None
+        ));
+    }
+
+    #[test]
+    fn odds_beyond_counting_are_unsteady() {
+        let line = Windows::Gauge((0..2000).map(|k| Some(f64::from(k))).collect());
+        assert!(steadiness(&line).unwrap().is_unsteady());
+        let huge = Windows::Gauge(
+            (0..60)
+                .map(|k| Some(1e200 * (f64::from(k) * 2.3).sin()))
+                .collect(),
+        );
+        assert!(steadiness(&huge).unwrap().is_unsteady());
+    }
+
+    #[test]
+    fn a_plan_that_is_too_short_or_absurdly_long_has_no_smallest_change() {
+        let baseline = moving(0.0);
+        assert!(smallest_detectable(&baseline, 18, None).unwrap() > 0.0);
+        assert_eq!(
+            smallest_detectable(&baseline, 8, None),
+            smallest_detectable(&baseline, 8, Some(2))
+        );
+        assert_eq!(smallest_detectable(&baseline, 7, Some(3)), None);
+        assert_eq!(smallest_detectable(&baseline, usize::MAX, None), None);
+        assert_eq!(smallest_detectable_after(&baseline, usize::MAX, 18, None), None);
+        assert_eq!(too_thin(&baseline), None);
+        assert_eq!(
+            too_thin(&Windows::Gauge(vec![])).unwrap().to_string(),
+            "baseline too thin: 0 usable windows"
+        );
+    }
 }

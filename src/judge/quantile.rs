@@ -30,8 +30,15 @@ impl<'a> Histogram<'a> {
         let observations = sum(last);
         let mut shares: Vec<f64> = (0..last).map(|k| sum(k) / observations).collect();
         shares.push(1.0);
-        let mut all =
-            Self { edges, shares, observations, value: 0.0, y: Vec::new(), inside: 0.0, floor: 0.0 };
+        let mut all = Self {
+            edges,
+            shares,
+            observations,
+            value: 0.0,
+            y: Vec::new(),
+            inside: 0.0,
+            floor: 0.0,
+        };
         let (value, bucket) = all.inverse(q);
         let low = |counts: &[f64]| if bucket > 0 { counts[bucket - 1] } else { 0.0 };
         let low_share = all.share_below(bucket);
@@ -72,19 +79,33 @@ impl<'a> Histogram<'a> {
         let last = self.edges.len();
         if p <= 0.0 {
             let bucket = self.shares.iter().position(|share| *share > 0.0).unwrap_or(last);
-            return (if bucket < last { self.low_edge(bucket) } else { f64::INFINITY }, bucket);
+            return (
+                if bucket < last {
+                    self.low_edge(bucket)
+                } else {
+                    f64::INFINITY
+                },
+                bucket,
+            );
         }
         let bucket = self.shares.iter().position(|share| *share >= p).unwrap_or(last);
         if bucket == last {
             return (f64::INFINITY, last);
         }
         let (b, high_share) = (self.edges[bucket], self.shares[bucket]);
-        let a = if bucket > 0 { self.edges[bucket - 1] } else { b.min(0.0) };
+        let a = if bucket > 0 {
+            self.edges[bucket - 1]
+        } else {
+            b.min(0.0)
+        };
         let low_share = self.share_below(bucket);
         let (above_a, above_b) = (1.0 - low_share, (1.0 - high_share).max(0.5 / self.observations));
         if a > 0.0 && above_a > above_b {
             let slope = (b / a).ln() / (above_a / above_b).ln();
-            return ((a * (above_a / (1.0 - p).max(above_b)).powf(slope)).min(b), bucket);
+            return (
+                (a * (above_a / (1.0 - p).max(above_b)).powf(slope)).min(b),
+                bucket,
+            );
         }
         (a + (b - a) * (p - low_share) / (high_share - low_share), bucket)
     }
@@ -93,7 +114,11 @@ impl<'a> Histogram<'a> {
 /// `x` with `Σ w T(df, (x - centre) / √var) = p`; infinitely far out where it cannot be computed (§7, §9).
 pub(super) fn mixed_point(mixed: &[(f64, f64, f64)], df: f64, p: f64) -> f64 {
     let centre: f64 = mixed.iter().map(|(weight, centre, _)| weight * centre).sum();
-    let widest = mixed.iter().map(|(_, _, variance)| *variance).fold(0.0, f64::max).sqrt();
+    let widest = mixed
+        .iter()
+        .map(|(_, _, variance)| *variance)
+        .fold(0.0, f64::max)
+        .sqrt();
     let below = |x: f64| {
         let one = |(weight, centre, variance): &(f64, f64, f64)| {
             let distance = x - centre;
@@ -117,19 +142,34 @@ pub(super) fn change(
     q: f64,
 ) -> Change {
     let model = Model::new(
-        &Side { times: t1, y: &one.y, floor: one.floor },
-        &Side { times: t2, y: &two.y, floor: two.floor },
+        &Side {
+            times: t1,
+            y: &one.y,
+            floor: one.floor,
+        },
+        &Side {
+            times: t2,
+            y: &two.y,
+            floor: two.floor,
+        },
         Scaling::NONE,
     );
     let ends = |mixed: Vec<(f64, f64, f64)>, df: f64| {
         if model.is_sound() {
-            Interval { lo: mixed_point(&mixed, df, ALPHA), hi: mixed_point(&mixed, df, 1.0 - ALPHA) }
+            Interval {
+                lo: mixed_point(&mixed, df, ALPHA),
+                hi: mixed_point(&mixed, df, 1.0 - ALPHA),
+            }
         } else {
             Interval::EVERYTHING
         }
     };
     let mix = |f: fn(&Component) -> (f64, f64), inside: f64| {
-        model.parts.iter().map(|part| (part.weight, f(part).0, f(part).1 + inside)).collect::<Vec<_>>()
+        model
+            .parts
+            .iter()
+            .map(|part| (part.weight, f(part).0, f(part).1 + inside))
+            .collect::<Vec<_>>()
     };
     let d = ends(mix(|part| (part.drift, part.v1), one.inside), model.df1);
     let e = ends(mix(|part| (0.0, part.v2.max(part.calm)), two.inside), model.df2);
@@ -166,52 +206,96 @@ impl<'a> Ends<'a> {
 }
 
 fn bound(one: &Ends<'_>, two: &Ends<'_>) -> Change {
-    let hard = Interval { lo: two.low_edge - one.high_edge, hi: two.high_edge - one.low_edge };
+    let hard = Interval {
+        lo: two.low_edge - one.high_edge,
+        hi: two.high_edge - one.low_edge,
+    };
     let hard_factor = Interval {
-        lo: if one.high_edge > 0.0 { (two.low_edge / one.high_edge).max(0.0) } else { 0.0 },
-        hi: if one.low_edge > 0.0 { two.high_edge / one.low_edge } else { f64::INFINITY },
+        lo: if one.high_edge > 0.0 {
+            (two.low_edge / one.high_edge).max(0.0)
+        } else {
+            0.0
+        },
+        hi: if one.low_edge > 0.0 {
+            two.high_edge / one.low_edge
+        } else {
+            f64::INFINITY
+        },
     };
     let (mut change, mut factor) = (hard, hard_factor);
     if are_near(one, two) {
-        change = difference((one.x, one.low, one.high), (two.x, two.low, two.high)).stretched().cut(hard);
+        change = difference((one.x, one.low, one.high), (two.x, two.low, two.high))
+            .stretched()
+            .cut(hard);
         if one.low.min(two.low) > 0.0 {
             let logs = difference(one.ln(), two.ln()).stretched();
-            factor = Interval { lo: logs.lo.exp(), hi: logs.hi.exp() }.cut(hard_factor);
+            factor = Interval {
+                lo: logs.lo.exp(),
+                hi: logs.hi.exp(),
+            }
+            .cut(hard_factor);
         }
     }
     Change {
         base: one.x,
         level: two.x,
         abs: change,
-        rel: Some(Interval { lo: factor.lo - 1.0, hi: factor.hi - 1.0 }),
-        level_ci: Interval { lo: two.low_edge, hi: two.high_edge },
+        rel: Some(Interval {
+            lo: factor.lo - 1.0,
+            hi: factor.hi - 1.0,
+        }),
+        level_ci: Interval {
+            lo: two.low_edge,
+            hi: two.high_edge,
+        },
     }
 }
 
 /// All four ends finite, and at most one edge between them.
 fn are_near(one: &Ends<'_>, two: &Ends<'_>) -> bool {
     let (low, high) = (one.low.min(two.low), one.high.max(two.high));
-    [one.low, one.high, two.low, two.high].iter().all(|end| end.is_finite())
-        && one.edges.iter().filter(|edge| low < **edge && **edge < high).count() <= 1
+    [one.low, one.high, two.low, two.high]
+        .iter()
+        .all(|end| end.is_finite())
+        && one
+            .edges
+            .iter()
+            .filter(|edge| low < **edge && **edge < high)
+            .count()
+            <= 1
 }
 
 /// Interval of `x2 - x1` from the two intervals (G. Y. Zou and A. Donner 2008).
 fn difference((x1, l1, u1): (f64, f64, f64), (x2, l2, u2): (f64, f64, f64)) -> Interval {
     let d = x2 - x1;
-    Interval { lo: d - (x2 - l2).hypot(u1 - x1), hi: d + (u2 - x2).hypot(x1 - l1) }
+    Interval {
+        lo: d - (x2 - l2).hypot(u1 - x1),
+        hi: d + (u2 - x2).hypot(x1 - l1),
+    }
 }
 
 impl Interval {
     /// Widened for the unknown shape inside the buckets.
     fn stretched(self) -> Self {
         Self {
-            lo: if self.lo >= 0.0 { self.lo / KAPPA } else { self.lo * KAPPA },
-            hi: if self.hi >= 0.0 { self.hi * KAPPA } else { self.hi / KAPPA },
+            lo: if self.lo >= 0.0 {
+                self.lo / KAPPA
+            } else {
+                self.lo * KAPPA
+            },
+            hi: if self.hi >= 0.0 {
+                self.hi * KAPPA
+            } else {
+                self.hi / KAPPA
+            },
         }
     }
 
     /// Cut to what is certain; an end that is no number becomes the certain one.
     fn cut(self, hard: Self) -> Self {
-        Self { lo: self.lo.max(hard.lo), hi: self.hi.min(hard.hi) }
+        Self {
+            lo: self.lo.max(hard.lo),
+            hi: self.hi.min(hard.hi),
+        }
     }
 }

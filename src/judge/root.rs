@@ -13,9 +13,17 @@ pub(super) fn increasing(f: impl Fn(f64) -> f64, start: f64, unit: f64) -> Optio
     if f(start).is_nan() {
         return None;
     }
-    let Some(lo) = walk(|x| f(x) > 0.0, start, -unit)? else { return Some(f64::NEG_INFINITY) };
-    let Some(hi) = walk(|x| f(x) < 0.0, start, unit)? else { return Some(f64::INFINITY) };
-    if lo < hi { brent(f, lo, hi, PRECISION * lo.abs().max(hi.abs()), PRECISION) } else { Some(start) }
+    let Some(lo) = walk(|x| f(x) > 0.0, start, -unit)? else {
+        return Some(f64::NEG_INFINITY);
+    };
+    let Some(hi) = walk(|x| f(x) < 0.0, start, unit)? else {
+        return Some(f64::INFINITY);
+    };
+    if lo < hi {
+        brent(f, lo, hi, PRECISION * lo.abs().max(hi.abs()), PRECISION)
+    } else {
+        Some(start)
+    }
 }
 
 /// First point from `start` where `beyond` is false: `Some(None)` if it is out of reach, `None` for a
@@ -76,7 +84,11 @@ pub(super) fn brent(f: impl Fn(f64) -> f64, a: f64, b: f64, xtol: f64, rtol: f64
             _ => (half, half),
         };
         (a, fa) = (b, fb);
-        b += if step.abs() > close { step } else { close.copysign(half) };
+        b += if step.abs() > close {
+            step
+        } else {
+            close.copysign(half)
+        };
         fb = number(b)?;
     }
     Some(b)
@@ -93,7 +105,10 @@ fn interpolate(a: (f64, f64), b: (f64, f64), c: (f64, f64)) -> Option<f64> {
         (2.0 * half * s, 1.0 - s)
     } else {
         let (t, r) = (a.1 / c.1, b.1 / c.1);
-        (s * (2.0 * half * t * (t - r) - (b.0 - a.0) * (r - 1.0)), (t - 1.0) * (r - 1.0) * (s - 1.0))
+        (
+            s * (2.0 * half * t * (t - r) - (b.0 - a.0) * (r - 1.0)),
+            (t - 1.0) * (r - 1.0) * (s - 1.0),
+        )
     };
     let jump = -(p / q);
     (jump.is_finite() && jump.signum() == half.signum()).then_some(jump)
@@ -137,7 +152,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_computed_is_no_root() {
-        assert_eq!(increasing(|x| if x > 1.0 { f64::NAN } else { x - 2.0 }, 0.0, 1.0), None);
+        assert_eq!(
+            increasing(|x| if x > 1.0 { f64::NAN } else { x - 2.0 }, 0.0, 1.0),
+            None
+        );
         assert_eq!(increasing(|x| x, f64::NAN, 1.0), None);
         assert_eq!(brent(|x| x + 10.0, 0.0, 1.0, 1e-9, 1e-9), None);
     }

@@ -1,8 +1,8 @@
 //! Usable windows (§2) and the series whose plain mean is the level (§3).
 
 use super::constants::{MIN_BEYOND, MIN_COVER, MIN_N1, MIN_N2, PSEUDO};
+use super::judgement::{Period, Reason};
 use super::noise::mean;
-use super::verdict::{Period, Reason};
 use super::windows::{Periods, Windows};
 
 /// The usable windows of one period.
@@ -46,15 +46,19 @@ pub(super) struct Series {
 pub(super) fn usable(windows: &Windows, skip: usize, offset: usize) -> Used<'_> {
     let mut times = Vec::new();
     let data = match windows {
-        Windows::Gauge(list) => {
-            Data::Gauge(pick(list, skip, offset, &mut times, |value| value.is_finite().then_some(*value)))
-        }
+        Windows::Gauge(list) => Data::Gauge(pick(list, skip, offset, &mut times, |value| {
+            value.is_finite().then_some(*value)
+        })),
         Windows::Rate(list) => Data::Rate(pick(list, skip, offset, &mut times, rate_window)),
         Windows::Ratio(list) => Data::Ratio(pick(list, skip, offset, &mut times, ratio_window)),
         Windows::Quantile { edges, q, cum } => {
             let sound = are_edges(edges) && *q > 0.0 && *q < 1.0;
             let window = |counts| bucket_window(counts, edges.len()).filter(|_| sound);
-            Data::Quantile { edges, q: *q, cum: pick(cum, skip, offset, &mut times, window) }
+            Data::Quantile {
+                edges,
+                q: *q,
+                cum: pick(cum, skip, offset, &mut times, window),
+            }
         }
     };
     Used { times, data }
@@ -111,26 +115,43 @@ impl Used<'_> {
 
     /// Observations on either side of the quantile are too few (§2 rule 3).
     fn thin_quantile(&self, period: Period) -> Option<Reason> {
-        let Data::Quantile { q, cum, .. } = &self.data else { return None };
+        let Data::Quantile { q, cum, .. } = &self.data else {
+            return None;
+        };
         let observations: f64 = cum.iter().filter_map(|counts| counts.last()).sum();
         let enough = observations * q.min(1.0 - q) >= MIN_BEYOND;
-        (!enough).then_some(Reason::FewObservations { period, observations: observations as u64 })
+        (!enough).then_some(Reason::FewObservations {
+            period,
+            observations: observations as u64,
+        })
     }
 
     /// The series of a gauge, rate or ratio; `None` for a quantile, which needs its buckets (§7).
     pub(super) fn series(&self) -> Option<Series> {
         Some(match &self.data {
-            Data::Gauge(y) => Series { level: mean(y), y: y.clone(), floor: 0.0 },
+            Data::Gauge(y) => Series {
+                level: mean(y),
+                y: y.clone(),
+                floor: 0.0,
+            },
             Data::Rate(windows) => {
                 let (events, seconds) = totals(windows);
                 let (level, y) = linearise(windows.iter().copied(), events, seconds);
-                Series { level, y, floor: (events + PSEUDO) / (seconds * seconds) }
+                Series {
+                    level,
+                    y,
+                    floor: (events + PSEUDO) / (seconds * seconds),
+                }
             }
             Data::Ratio(windows) => {
                 let (good, total) = totals(windows);
                 let (level, y) = linearise(windows.iter().copied(), good, total);
                 let p = (total - good + PSEUDO) / (total + 2.0 * PSEUDO);
-                Series { level, y, floor: p * (1.0 - p) / total }
+                Series {
+                    level,
+                    y,
+                    floor: p * (1.0 - p) / total,
+                }
             }
             Data::Quantile { .. } => return None,
         })
@@ -138,13 +159,20 @@ impl Used<'_> {
 }
 
 fn totals(windows: &[[f64; 2]]) -> (f64, f64) {
-    windows.iter().fold((0.0, 0.0), |(x, n), window| (x + window[0], n + window[1]))
+    windows
+        .iter()
+        .fold((0.0, 0.0), |(x, n), window| (x + window[0], n + window[1]))
 }
 
 /// `Σx / Σn` and its influence, window by window (§3).
 pub(super) fn linearise(windows: impl ExactSizeIterator<Item = [f64; 2]>, x: f64, n: f64) -> (f64, Vec<f64>) {
     let (level, mean_n) = (x / n, n / windows.len() as f64);
-    (level, windows.map(|[xt, nt]| level + (xt - level * nt) / mean_n).collect())
+    (
+        level,
+        windows
+            .map(|[xt, nt]| level + (xt - level * nt) / mean_n)
+            .collect(),
+    )
 }
 
 /// Whether the baseline has too few usable windows or observations.
@@ -152,7 +180,10 @@ pub(super) fn thin_baseline(used: &Used<'_>, windows: usize) -> Option<Reason> {
     if covers(used.len(), MIN_N1, windows) {
         return used.thin_quantile(Period::Baseline);
     }
-    Some(Reason::FewWindows { period: Period::Baseline, usable: used.len() })
+    Some(Reason::FewWindows {
+        period: Period::Baseline,
+        usable: used.len(),
+    })
 }
 
 /// Whether `usable` windows are enough of `windows`.
@@ -167,11 +198,19 @@ pub(super) fn parts(periods: &Periods) -> Result<(Used<'_>, Used<'_>), Reason> {
     let one = usable(periods.baseline(), 0, 0);
     let two = usable(periods.injection(), settle, n1.saturating_add(periods.pause));
     if !covers(one.len(), MIN_N1, n1) {
-        return Err(Reason::FewWindows { period: Period::Baseline, usable: one.len() });
+        return Err(Reason::FewWindows {
+            period: Period::Baseline,
+            usable: one.len(),
+        });
     }
     if !covers(two.len(), MIN_N2, n2.saturating_sub(settle)) {
-        return Err(Reason::FewWindows { period: Period::Injection, usable: two.len() });
+        return Err(Reason::FewWindows {
+            period: Period::Injection,
+            usable: two.len(),
+        });
     }
-    let thin = one.thin_quantile(Period::Baseline).or_else(|| two.thin_quantile(Period::Injection));
+    let thin = one
+        .thin_quantile(Period::Baseline)
+        .or_else(|| two.thin_quantile(Period::Injection));
     thin.map_or(Ok((one, two)), Err)
 }

@@ -81,9 +81,19 @@ pub(super) struct Floors {
 /// Floors of a gauge that rests at one value more than half of the time: its bursts are its events.
 pub(super) fn floors(y1: &[f64], y2: &[f64]) -> Floors {
     let rest = median(y1);
-    let Some(first) = bursts(y1, rest) else { return Floors { one: 0.0, two: 0.0, bursts: None } };
+    let Some(first) = bursts(y1, rest) else {
+        return Floors {
+            one: 0.0,
+            two: 0.0,
+            bursts: None,
+        };
+    };
     let second = bursts(y2, rest);
-    let size = first.iter().chain(second.iter().flatten()).map(|burst| burst * burst).fold(0.0, f64::max);
+    let size = first
+        .iter()
+        .chain(second.iter().flatten())
+        .map(|burst| burst * burst)
+        .fold(0.0, f64::max);
     let floor = |sizes: &[f64], n: usize| {
         (sizes.iter().map(|burst| burst * burst).sum::<f64>() + PSEUDO * size) / (n * n) as f64
     };

@@ -22,7 +22,12 @@ mod tests {
     #[test]
     fn the_tails_match_the_tables() {
         // 1 % points of Student's t, from the printed tables.
-        for (df, point) in [(5.0, 3.364_930), (14.0, 2.624_494), (59.0, 2.391_229), (120.0, 2.357_825)] {
+        for (df, point) in [
+            (5.0, 3.364_930),
+            (14.0, 2.624_494),
+            (59.0, 2.391_229),
+            (120.0, 2.357_825),
+        ] {
             assert!((cdf(df, -point) - 0.01).abs() < 1e-8, "{df}");
             assert!((cdf(df, point) - 0.99).abs() < 1e-8, "{df}");
         }

@@ -1,213 +1,15 @@
 //! The verdict of one row (§8).
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
-
 use super::change::{Interval, Measured};
 use super::expect::{Bounds, Case, Expect, Unit};
+use super::judgement::{End, Judgement, Reason, Straddled, Verdict};
 use super::predict::smallest_detectable_after;
-
-/// What is said about a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Verdict {
-    /// The whole interval lies inside the declared one.
-    #[serde(rename = "AS EXPECTED")]
-    AsExpected,
-    /// The whole interval lies outside the declared one.
-    #[serde(rename = "UNEXPECTED")]
-    Unexpected,
-    /// The interval straddles a bound, or there is no interval.
-    #[serde(rename = "UNDECIDED")]
-    Undecided,
-    /// Too few usable windows.
-    #[serde(rename = "NO DATA")]
-    NoData,
-    /// The fault hit nothing; the engine says so, never the judge.
-    #[serde(rename = "NOT EXERCISED")]
-    NotExercised,
-    /// A fault of another group was live; the engine says so, never the judge.
-    #[serde(rename = "CONFOUNDED")]
-    Confounded,
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::AsExpected => "AS EXPECTED",
-            Self::Unexpected => "UNEXPECTED",
-            Self::Undecided => "UNDECIDED",
-            Self::NoData => "NO DATA",
-            Self::NotExercised => "NOT EXERCISED",
-            Self::Confounded => "CONFOUNDED",
-        })
-    }
-}
-
-/// Which of the two periods.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Period {
-    /// The silent observation.
-    Baseline,
-    /// The time with the fault.
-    Injection,
-}
-
-impl fmt::Display for Period {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Baseline => "baseline",
-            Self::Injection => "injection",
-        })
-    }
-}
-
-/// Why a verdict was given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// NO DATA: too few usable windows.
-    FewWindows {
-        /// Where they are missing.
-        period: Period,
-        /// How many there are.
-        usable: usize,
-    },
-    /// NO DATA: too few observations for the quantile.
-    FewObservations {
-        /// Where they are missing.
-        period: Period,
-        /// How many there are.
-        observations: u64,
-    },
-    /// UNDECIDED: a relative bound, and no baseline to relate to.
-    NoRelativeChange,
-    /// UNDECIDED: the row has no bound, or none that is a number, where it needs one.
-    NoBound,
-    /// UNEXPECTED: a fall instead of a rise, or a rise instead of a fall.
-    WrongDirection,
-    /// AS EXPECTED: a row without bounds moved its way.
-    MovedAsDeclared,
-    /// UNEXPECTED: a row without bounds did not move by what could have been seen.
-    NoDetectableMove,
-    /// UNDECIDED: a bound lies inside the interval.
-    Straddles,
-    /// AS EXPECTED: the interval lies inside the bounds.
-    Inside,
-    /// UNEXPECTED: moved less than declared.
-    TooSmall,
-    /// UNEXPECTED: moved more than declared.
-    TooLarge,
-    /// UNEXPECTED: below the allowed band.
-    Below,
-    /// UNEXPECTED: above the allowed band.
-    Above,
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::FewWindows { period, usable } => {
-                return write!(f, "{period} too thin: {usable} usable windows");
-            }
-            Self::FewObservations { period, observations } => {
-                return write!(f, "{period} too thin: {observations} observations for this quantile");
-            }
-            Self::NoRelativeChange => "no relative change: baseline zero, too sparse, or signed",
-            Self::NoBound => "no bound to judge by",
-            Self::WrongDirection => "wrong direction",
-            Self::MovedAsDeclared => "moved as declared",
-            Self::NoDetectableMove => "no detectable move",
-            Self::Straddles => "straddles",
-            Self::Inside => "inside",
-            Self::TooSmall => "too small",
-            Self::TooLarge => "too large",
-            Self::Below => "below",
-            Self::Above => "above",
-        })
-    }
-}
-
-/// An end of the declared interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// The smallest allowed.
-    Lower,
-    /// The largest allowed.
-    Upper,
-}
-
-/// A bound inside the measured interval, counted in the declared direction: a fall's bounds are sizes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Straddled {
-    /// Which end of the declared interval.
-    pub end: End,
-    /// The bound, in the row's unit.
-    pub bound: f64,
-    /// How far the measured interval reaches past it, positive, perhaps infinite.
-    pub past: f64,
-}
-
-/// A row's verdict with all that the sheet shows beside it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Judgement {
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Why.
-    pub reason: Reason,
-    /// The change, or the level for a level row, in the row's unit. `None` where it cannot be told.
-    pub estimate: Option<f64>,
-    /// Level of the baseline; infinite for a quantile in the +Inf bucket. `None` without data.
-    pub base: Option<f64>,
-    /// Level of the injection.
-    pub level: Option<f64>,
-    /// Lower end of the 98 % interval, in the row's unit; may be infinite.
-    pub lo: Option<f64>,
-    /// Upper end.
-    pub hi: Option<f64>,
-    /// With UNDECIDED: the bounds inside the interval.
-    pub straddled: Vec<Straddled>,
-    /// The estimate lies outside the interval, because the baseline's drift was taken out of the latter.
-    pub drift_taken_out: bool,
-}
-
-impl Judgement {
-    /// The output line of the specification; infinities are the strings `inf` and `-inf`.
-    pub fn to_json(&self, id: Option<&Value>) -> Value {
-        let mut line = Map::new();
-        line.insert("id".into(), id.cloned().unwrap_or(Value::Null));
-        if self.verdict != Verdict::NoData {
-            let numbers = [
-                ("estimate", self.estimate),
-                ("base", self.base),
-                ("level", self.level),
-                ("lo", self.lo),
-                ("hi", self.hi),
-            ];
-            for (key, number) in numbers {
-                line.insert(key.into(), json_number(number));
-            }
-        }
-        line.insert("verdict".into(), json!(self.verdict.to_string()));
-        line.insert("reason".into(), json!(self.reason.to_string()));
-        Value::Object(line)
-    }
-}
-
-fn json_number(number: Option<f64>) -> Value {
-    match number {
-        Some(x) if x == f64::INFINITY => json!("inf"),
-        Some(x) if x == f64::NEG_INFINITY => json!("-inf"),
-        Some(x) if x.is_finite() => json!(x),
-        _ => Value::Null,
-    }
-}
 
 /// Judges one row. Never AS EXPECTED unless the whole interval lies inside what was declared.
 pub fn verdict(case: &Case) -> Judgement {
     let measured = match Measured::of(&case.periods) {
         Ok(measured) => measured,
-        Err(reason) => return no_data(reason),
+        Err(reason) => return Judgement::no_data(reason),
     };
     let (base, level) = (measured.base(), measured.level());
     let is_relative = case.expect.unit() == Unit::Rel;
@@ -226,8 +28,7 @@ pub fn verdict(case: &Case) -> Judgement {
         case.sdc.or_else(|| {
             let periods = &case.periods;
             let planned = periods.injection().len();
-            let size =
-                smallest_detectable_after(periods.baseline(), periods.pause, planned, periods.settle)?;
+            let size = smallest_detectable_after(periods.baseline(), periods.pause, planned, periods.settle)?;
             Some(if is_relative { size / base } else { size })
         })
     };
@@ -244,8 +45,8 @@ pub fn verdict(case: &Case) -> Judgement {
         verdict,
         reason,
         estimate,
-        base: Some(base),
-        level: Some(level),
+        base: Some(base).filter(|base| !base.is_nan()),
+        level: Some(level).filter(|level| !level.is_nan()),
         lo: interval.map(|interval| interval.lo),
         hi: interval.map(|interval| interval.hi),
         straddled,
@@ -253,24 +54,13 @@ pub fn verdict(case: &Case) -> Judgement {
     }
 }
 
-fn no_data(reason: Reason) -> Judgement {
-    Judgement {
-        verdict: Verdict::NoData,
-        reason,
-        estimate: None,
-        base: None,
-        level: None,
-        lo: None,
-        hi: None,
-        straddled: Vec::new(),
-        drift_taken_out: false,
-    }
-}
-
 /// The interval in the declared direction: a fall is a rise of the mirrored metric.
 fn directed(expect: &Expect, interval: Interval) -> Interval {
     match expect {
-        Expect::Falls { .. } => Interval { lo: -interval.hi, hi: -interval.lo },
+        Expect::Falls { .. } => Interval {
+            lo: -interval.hi,
+            hi: -interval.lo,
+        },
         _ => interval,
     }
 }
@@ -283,9 +73,15 @@ fn declared(expect: &Expect) -> Interval {
     };
     match expect {
         Expect::Level { bounds } => ends(bounds),
-        Expect::Stays { within, .. } => Interval { lo: -within, hi: *within },
+        Expect::Stays { within, .. } => Interval {
+            lo: -within,
+            hi: *within,
+        },
         Expect::Rises { bounds, .. } | Expect::Falls { bounds, .. } => match bounds.at_most {
-            None if bounds.is_open() => Interval { lo: 0.0, hi: f64::INFINITY },
+            None if bounds.is_open() => Interval {
+                lo: 0.0,
+                hi: f64::INFINITY,
+            },
             Some(most) if bounds.at_least.is_none() => Interval { lo: -most, hi: most },
             _ => ends(bounds),
         },
@@ -314,9 +110,15 @@ fn decide(expect: &Expect, interval: Interval, sdc: impl Fn() -> Option<f64>) ->
     if lo >= allowed.lo && hi <= allowed.hi {
         (Verdict::AsExpected, Reason::Inside)
     } else if hi < allowed.lo {
-        (Verdict::Unexpected, if is_move { Reason::TooSmall } else { Reason::Below })
+        (
+            Verdict::Unexpected,
+            if is_move { Reason::TooSmall } else { Reason::Below },
+        )
     } else if lo > allowed.hi {
-        (Verdict::Unexpected, if is_move { Reason::TooLarge } else { Reason::Above })
+        (
+            Verdict::Unexpected,
+            if is_move { Reason::TooLarge } else { Reason::Above },
+        )
     } else {
         (Verdict::Undecided, Reason::Straddles)
     }
@@ -333,4 +135,145 @@ fn straddled(expect: &Expect, interval: Interval) -> Vec<Straddled> {
         .filter(|(_, bound, past)| bound.is_finite() && *past > 0.0)
         .map(|(end, bound, past)| Straddled { end, bound, past })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::{Periods, Windows};
+
+    fn wavy(n: usize, level: f64) -> Windows {
+        Windows::Gauge((0..n).map(|k| Some(level + (k as f64 * 2.3).sin())).collect())
+    }
+
+    fn judge(base: f64, level: f64, expect: Expect) -> Judgement {
+        verdict(&Case::new(
+            Periods::new(wavy(60, base), wavy(18, level)).unwrap(),
+            expect,
+        ))
+    }
+
+    fn at_least(size: f64) -> Bounds {
+        Bounds {
+            at_least: Some(size),
+            at_most: None,
+        }
+    }
+
+    #[test]
+    fn undecided_tells_the_bound_and_how_far_the_interval_reaches_past_it() {
+        let got = judge(
+            100.0,
+            110.0,
+            Expect::Rises {
+                bounds: at_least(10.0),
+                unit: Unit::Abs,
+            },
+        );
+        assert_eq!((got.verdict, got.reason), (Verdict::Undecided, Reason::Straddles));
+        let [straddled] = got.straddled.as_slice() else {
+            panic!("{:?}", got.straddled)
+        };
+        assert_eq!((straddled.end, straddled.bound), (End::Lower, 10.0));
+        assert!((straddled.past - (10.0 - got.lo.unwrap())).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_bound_of_a_fall_is_told_as_a_size() {
+        let got = judge(
+            110.0,
+            100.0,
+            Expect::Falls {
+                bounds: at_least(10.0),
+                unit: Unit::Abs,
+            },
+        );
+        let [straddled] = got.straddled.as_slice() else {
+            panic!("{:?}", got.straddled)
+        };
+        assert_eq!((straddled.end, straddled.bound), (End::Lower, 10.0));
+        assert!((straddled.past - (10.0 + got.hi.unwrap())).abs() < 1e-12);
+    }
+
+    #[test]
+    fn nothing_is_expected_without_a_bound_to_judge_by() {
+        let open = Bounds::default();
+        let endless = Bounds {
+            at_least: Some(f64::NEG_INFINITY),
+            at_most: None,
+        };
+        let unit = Unit::Abs;
+        for expect in [
+            Expect::Level { bounds: open },
+            Expect::Stays {
+                within: f64::INFINITY,
+                unit,
+            },
+            Expect::Stays {
+                within: f64::NAN,
+                unit,
+            },
+            Expect::Rises {
+                bounds: endless,
+                unit,
+            },
+        ] {
+            let got = judge(100.0, 101.0, expect);
+            assert_eq!(
+                (got.verdict, got.reason),
+                (Verdict::Undecided, Reason::NoBound),
+                "{expect:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_constant_that_stays_has_not_moved_by_a_rounding_error() {
+        for value in [0.1, 0.3, 1e-7, 1.1e9] {
+            let still = |n: usize| Windows::Gauge(vec![Some(value); n]);
+            for unit in [Unit::Abs, Unit::Rel] {
+                let rises = Expect::Rises {
+                    bounds: Bounds::default(),
+                    unit,
+                };
+                let got = verdict(&Case::new(Periods::new(still(61), still(18)).unwrap(), rises));
+                assert_eq!(got.reason, Reason::NoDetectableMove, "{value} {unit:?} {got:?}");
+                assert_eq!((got.lo, got.hi), (Some(0.0), Some(0.0)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_drift_that_was_taken_out_is_said() {
+        let line = |from: usize, n: usize| {
+            Windows::Gauge(
+                (from..from + n)
+                    .map(|k| Some(k as f64 + (k as f64 * 2.3).sin()))
+                    .collect(),
+            )
+        };
+        let stays = Expect::Stays {
+            within: 3.0,
+            unit: Unit::Abs,
+        };
+        let got = verdict(&Case::new(
+            Periods::new(line(0, 60), line(60, 18)).unwrap(),
+            stays,
+        ));
+        assert!(got.drift_taken_out, "{got:?}");
+        assert!(!judge(100.0, 110.0, stays).drift_taken_out);
+    }
+
+    #[test]
+    fn a_later_injection_is_known_less_well() {
+        let stays = Expect::Stays {
+            within: 3.0,
+            unit: Unit::Abs,
+        };
+        let mut case = Case::new(Periods::new(wavy(60, 100.0), wavy(18, 100.0)).unwrap(), stays);
+        let soon = verdict(&case);
+        case.periods.pause = 120;
+        let late = verdict(&case);
+        assert!(late.hi > soon.hi && late.lo < soon.lo, "{soon:?} {late:?}");
+    }
 }

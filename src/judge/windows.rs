@@ -88,7 +88,12 @@ impl Periods {
         if !baseline.comparable(&injection) {
             return Err(PeriodsError::Different);
         }
-        Ok(Self { baseline, injection, settle: None, pause: 0 })
+        Ok(Self {
+            baseline,
+            injection,
+            settle: None,
+            pause: 0,
+        })
     }
 
     /// The silent observation before the fault.
@@ -103,7 +108,8 @@ impl Periods {
 
     /// Injection windows that are dropped at the start.
     pub fn settle_windows(&self) -> usize {
-        self.settle.unwrap_or_else(|| settle_windows(self.injection.len()))
+        self.settle
+            .unwrap_or_else(|| settle_windows(self.injection.len()))
     }
 }
 

@@ -1,0 +1,239 @@
+//! Verdicts, their reasons, and all that the sheet shows beside them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// What is said about a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Verdict {
+    /// The whole interval lies inside the declared one.
+    #[serde(rename = "AS EXPECTED")]
+    AsExpected,
+    /// The whole interval lies outside the declared one.
+    #[serde(rename = "UNEXPECTED")]
+    Unexpected,
+    /// The interval straddles a bound, or there is no interval.
+    #[serde(rename = "UNDECIDED")]
+    Undecided,
+    /// Too few usable windows.
+    #[serde(rename = "NO DATA")]
+    NoData,
+    /// The fault hit nothing; the engine says so, never the judge.
+    #[serde(rename = "NOT EXERCISED")]
+    NotExercised,
+    /// A fault of another group was live; the engine says so, never the judge.
+    #[serde(rename = "CONFOUNDED")]
+    Confounded,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::AsExpected => "AS EXPECTED",
+            Self::Unexpected => "UNEXPECTED",
+            Self::Undecided => "UNDECIDED",
+            Self::NoData => "NO DATA",
+            Self::NotExercised => "NOT EXERCISED",
+            Self::Confounded => "CONFOUNDED",
+        })
+    }
+}
+
+/// Which of the two periods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Period {
+    /// The silent observation.
+    Baseline,
+    /// The time with the fault.
+    Injection,
+}
+
+impl fmt::Display for Period {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Baseline => "baseline",
+            Self::Injection => "injection",
+        })
+    }
+}
+
+/// Why a verdict was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// NO DATA: too few usable windows.
+    FewWindows {
+        /// Where they are missing.
+        period: Period,
+        /// How many there are.
+        usable: usize,
+    },
+    /// NO DATA: too few observations for the quantile.
+    FewObservations {
+        /// Where they are missing.
+        period: Period,
+        /// How many there are.
+        observations: u64,
+    },
+    /// UNDECIDED: a relative bound, and no baseline to relate to.
+    NoRelativeChange,
+    /// UNDECIDED: the row has no bound, or none that is a number, where it needs one.
+    NoBound,
+    /// UNEXPECTED: a fall instead of a rise, or a rise instead of a fall.
+    WrongDirection,
+    /// AS EXPECTED: a row without bounds moved its way.
+    MovedAsDeclared,
+    /// UNEXPECTED: a row without bounds did not move by what could have been seen.
+    NoDetectableMove,
+    /// UNDECIDED: a bound lies inside the interval.
+    Straddles,
+    /// AS EXPECTED: the interval lies inside the bounds.
+    Inside,
+    /// UNEXPECTED: moved less than declared.
+    TooSmall,
+    /// UNEXPECTED: moved more than declared.
+    TooLarge,
+    /// UNEXPECTED: below the allowed band.
+    Below,
+    /// UNEXPECTED: above the allowed band.
+    Above,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::FewWindows { period, usable } => {
+                return write!(f, "{period} too thin: {usable} usable windows");
+            }
+            Self::FewObservations { period, observations } => {
+                return write!(
+                    f,
+                    "{period} too thin: {observations} observations for this quantile"
+                );
+            }
+            Self::NoRelativeChange => "no relative change: baseline zero, too sparse, or signed",
+            Self::NoBound => "no bound to judge by",
+            Self::WrongDirection => "wrong direction",
+            Self::MovedAsDeclared => "moved as declared",
+            Self::NoDetectableMove => "no detectable move",
+            Self::Straddles => "straddles",
+            Self::Inside => "inside",
+            Self::TooSmall => "too small",
+            Self::TooLarge => "too large",
+            Self::Below => "below",
+            Self::Above => "above",
+        })
+    }
+}
+
+/// An end of the declared interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The smallest allowed.
+    Lower,
+    /// The largest allowed.
+    Upper,
+}
+
+/// A bound inside the measured interval, counted in the declared direction: a fall's bounds are sizes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Straddled {
+    /// Which end of the declared interval.
+    pub end: End,
+    /// The bound, in the row's unit.
+    pub bound: f64,
+    /// How far the measured interval reaches past it, positive, perhaps infinite.
+    pub past: f64,
+}
+
+/// A row's verdict with all that the sheet shows beside it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: Reason,
+    /// The change, or the level for a level row, in the row's unit. `None` where it cannot be told.
+    pub estimate: Option<f64>,
+    /// Level of the baseline; infinite for a quantile in the +Inf bucket. `None` without data.
+    pub base: Option<f64>,
+    /// Level of the injection.
+    pub level: Option<f64>,
+    /// Lower end of the 98 % interval, in the row's unit; may be infinite.
+    pub lo: Option<f64>,
+    /// Upper end.
+    pub hi: Option<f64>,
+    /// With UNDECIDED: the bounds inside the interval.
+    pub straddled: Vec<Straddled>,
+    /// The estimate lies outside the interval, because the baseline's drift was taken out of the latter.
+    pub drift_taken_out: bool,
+}
+
+impl Judgement {
+    /// No verdict on the change: the windows do not suffice.
+    pub(super) fn no_data(reason: Reason) -> Self {
+        Self {
+            verdict: Verdict::NoData,
+            reason,
+            estimate: None,
+            base: None,
+            level: None,
+            lo: None,
+            hi: None,
+            straddled: Vec::new(),
+            drift_taken_out: false,
+        }
+    }
+
+    /// The output line of the specification; infinities are the strings `inf` and `-inf`.
+    pub fn to_json(&self, id: Option<&Value>) -> Value {
+        let mut line = Map::new();
+        line.insert("id".into(), id.cloned().unwrap_or(Value::Null));
+        if self.verdict != Verdict::NoData {
+            let numbers = [
+                ("estimate", self.estimate),
+                ("base", self.base),
+                ("level", self.level),
+                ("lo", self.lo),
+                ("hi", self.hi),
+            ];
+            for (key, number) in numbers {
+                line.insert(key.into(), json_number(number));
+            }
+        }
+        line.insert("verdict".into(), json!(self.verdict.to_string()));
+        line.insert("reason".into(), json!(self.reason.to_string()));
+        Value::Object(line)
+    }
+}
+
+fn json_number(number: Option<f64>) -> Value {
+    match number {
+        Some(x) if x == f64::INFINITY => json!("inf"),
+        Some(x) if x == f64::NEG_INFINITY => json!("-inf"),
+        Some(x) if x.is_finite() => json!(x),
+        _ => Value::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_is_written_as_it_is_read() {
+        for verdict in [
+            Verdict::AsExpected,
+            Verdict::Unexpected,
+            Verdict::Undecided,
+            Verdict::NoData,
+            Verdict::NotExercised,
+            Verdict::Confounded,
+        ] {
+            let text = serde_json::to_string(&verdict).unwrap();
+            assert_eq!(text, format!("\"{verdict}\""));
+            assert_eq!(serde_json::from_str::<Verdict>(&text).unwrap(), verdict);
+        }
+    }
+}
