@@ -2,44 +2,9 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// What is said about a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Verdict {
-    /// The whole interval lies inside the declared one.
-    #[serde(rename = "AS EXPECTED")]
-    AsExpected,
-    /// The whole interval lies outside the declared one.
-    #[serde(rename = "UNEXPECTED")]
-    Unexpected,
-    /// The interval straddles a bound, or there is no interval.
-    #[serde(rename = "UNDECIDED")]
-    Undecided,
-    /// Too few usable windows.
-    #[serde(rename = "NO DATA")]
-    NoData,
-    /// The fault hit nothing; the engine says so, never the judge.
-    #[serde(rename = "NOT EXERCISED")]
-    NotExercised,
-    /// A fault of another group was live; the engine says so, never the judge.
-    #[serde(rename = "CONFOUNDED")]
-    Confounded,
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::AsExpected => "AS EXPECTED",
-            Self::Unexpected => "UNEXPECTED",
-            Self::Undecided => "UNDECIDED",
-            Self::NoData => "NO DATA",
-            Self::NotExercised => "NOT EXERCISED",
-            Self::Confounded => "CONFOUNDED",
-        })
-    }
-}
+use crate::model::sheet::Verdict;
 
 /// Which of the two periods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,13 +23,14 @@ mod student;
 mod verdict;
 mod windows;
 
+pub use crate::model::sheet::Verdict;
 pub use case::{CaseError, parse_case};
 pub use change::{Change, Interval, change};
 pub use expect::{Bounds, Case, Expect, Unit};
-pub use judgement::{End, Judgement, Period, Reason, Straddled, Verdict};
+pub use judgement::{End, Judgement, Period, Reason, Straddled};
 pub use movers::{Moved, moved, movers};
 pub use predict::{
-    Steadiness, must_refuse, smallest_detectable, smallest_detectable_after, steadiness, too_thin,
+    Steadiness, level, must_refuse, smallest_detectable, smallest_detectable_after, steadiness, too_thin,
 };
 pub use verdict::verdict;
 pub use windows::{MAX_WINDOWS, Periods, PeriodsError, Windows, settle_windows};

@@ -22,6 +22,15 @@ pub fn too_thin(baseline: &Windows) -> Option<Reason> {
     thin_baseline(&usable(baseline, 0, 0), baseline.len())
 }
 
+/// The level of these windows, however few: mean, rate, share or quantile. `None` without a usable window.
+pub fn level(windows: &Windows) -> Option<f64> {
+    let used = usable(windows, 0, 0);
+    if used.len() == 0 {
+        return None;
+    }
+    Basis::of(&used).map(|basis| basis.level)
+}
+
 /// Smallest change, in the metric's unit, that a drill with `n2` injection windows, begun right after this
 /// baseline, detects in 90 % of runs (§9). `settle` as in [`super::Periods::settle`]. `None` if too thin.
 pub fn smallest_detectable(baseline: &Windows, n2: usize, settle: Option<usize>) -> Option<f64> {

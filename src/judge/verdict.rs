@@ -2,8 +2,9 @@
 
 use super::change::{Interval, Measured};
 use super::expect::{Bounds, Case, Expect, Unit};
-use super::judgement::{End, Judgement, Reason, Straddled, Verdict};
+use super::judgement::{End, Judgement, Reason, Straddled};
 use super::predict::smallest_detectable_after;
+use crate::model::sheet::Verdict;
 
 /// Judges one row. Never AS EXPECTED unless the whole interval lies inside what was declared.
 pub fn verdict(case: &Case) -> Judgement {

@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    ids::InstanceName,
-    sample::{Numbers, Query},
-};
+use super::{ids::InstanceName, sample::Query};
 
 /// What was there before the drill.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -121,8 +118,9 @@ pub struct BaselineLevel {
     pub highest: f64,
     /// The smallest detectable change, if the row can be judged.
     pub smallest_detectable: Option<f64>,
-    /// The last window, for the record.
-    pub last: Option<Numbers>,
+    /// The finite bucket edges of a quantile, so that its windows can be judged again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edges: Vec<f64>,
 }
 
 /// JSON has no keys but strings: a map as a list of pairs.

@@ -65,7 +65,11 @@ impl RunView {
             Body::SnapshotTaken(snapshot) => self.snapshot = Some(count(snapshot)),
             Body::Refused { reasons } => self.refused = reasons.clone(),
             Body::Baseline(row) => self.baseline_row(row.clone(), at),
-            Body::Extended { until } => self.phase.until = Some(*until),
+            Body::CannotArm { reasons } => self.cannot_arm = reasons.clone(),
+            Body::Extended { until } => {
+                self.phase.until = Some(*until);
+                self.cannot_arm.clear();
+            }
             Body::Frozen(levels) => self.levels = frozen(levels),
             Body::StepStarted { step, until, .. } => {
                 if let Some(view) = self.steps.get_mut(*step) {

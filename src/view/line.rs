@@ -94,6 +94,9 @@ impl Teller<'_> {
             Body::SnapshotTaken(snapshot) => self.snapshot(snapshot),
             Body::Refused { reasons } => format!("{}: {}", self.t("REFUSED", "拒绝"), reasons.join("; ")),
             Body::Baseline(row) => self.baseline(row),
+            Body::CannotArm { reasons } => {
+                format!("{} {}", self.t("cannot arm:", "不能注入:"), reasons.join("; "))
+            }
             Body::Extended { until: end } => {
                 format!(
                     "{} {}",

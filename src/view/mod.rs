@@ -74,6 +74,9 @@ pub struct RunView {
     pub snapshot: Option<SnapshotView>,
     /// Why the run was refused.
     pub refused: Vec<String>,
+    /// Why the baseline is not fit to arm on, until it is extended.
+    #[serde(default)]
+    pub cannot_arm: Vec<String>,
     /// When recovery began, and why.
     pub recovering: Option<RecoveringView>,
     /// The steps of recovery that have reported, in their fixed order.
