@@ -205,6 +205,20 @@ impl Machine {
         }
     }
 
+    /// Why everything is being put back, once it is.
+    pub fn cause(&self) -> Option<&Cause> {
+        match &self.state {
+            State::Recovering(r) => Some(&r.cause),
+            State::Verifying(v) => Some(&v.recovering.cause),
+            _ => None,
+        }
+    }
+
+    /// When the first step began, while steps run.
+    pub fn running_since(&self) -> Option<Moment> {
+        if let State::Running { began, .. } = &self.state { Some(*began) } else { None }
+    }
+
     /// Whether a fault may be there: something was intended and has not been read back as gone.
     pub fn fault_may_be_live(&self) -> bool {
         !self.owed.is_empty()

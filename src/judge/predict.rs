@@ -47,7 +47,7 @@ pub fn smallest_detectable_after(
     let settle = settle.unwrap_or_else(|| settle_windows(n2));
     let used = usable(baseline, 0, 0);
     let planned = n2.saturating_sub(settle);
-    if !covers(used.len(), MIN_N1, baseline.len()) || planned < MIN_N2 || planned > MAX_WINDOWS {
+    if !covers(used.len(), MIN_N1, baseline.len()) || !(MIN_N2..=MAX_WINDOWS).contains(&planned) {
         return None;
     }
     let first = baseline.len().saturating_add(pause).saturating_add(settle);

@@ -43,7 +43,7 @@ pub(super) struct Series {
 }
 
 /// Usable windows from `skip` on, their indices moved by `offset` (§2 rules 1 and 2).
-pub(super) fn usable(windows: &Windows, skip: usize, offset: usize) -> Used<'_> {
+pub(super) fn usable<'a>(windows: &'a Windows, skip: usize, offset: usize) -> Used<'a> {
     let mut times = Vec::new();
     let data = match windows {
         Windows::Gauge(list) => Data::Gauge(pick(list, skip, offset, &mut times, |value| {
@@ -53,7 +53,8 @@ pub(super) fn usable(windows: &Windows, skip: usize, offset: usize) -> Used<'_> 
         Windows::Ratio(list) => Data::Ratio(pick(list, skip, offset, &mut times, ratio_window)),
         Windows::Quantile { edges, q, cum } => {
             let sound = are_edges(edges) && *q > 0.0 && *q < 1.0;
-            let window = |counts| bucket_window(counts, edges.len()).filter(|_| sound);
+            let edges = edges.as_slice();
+            let window = |counts: &'a Vec<f64>| bucket_window(counts, edges.len()).filter(|_| sound);
             Data::Quantile {
                 edges,
                 q: *q,
@@ -92,7 +93,7 @@ fn ratio_window(window: &[f64; 2]) -> Option<[f64; 2]> {
     (good.is_finite() && total.is_finite() && total > 0.0 && (0.0..=total).contains(&good)).then_some(*window)
 }
 
-fn bucket_window(counts: &Vec<f64>, edges: usize) -> Option<&[f64]> {
+fn bucket_window(counts: &[f64], edges: usize) -> Option<&[f64]> {
     let sound = counts.len() == edges + 1
         && counts.iter().all(|count| count.is_finite() && *count >= 0.0)
         && counts.windows(2).all(|pair| pair[0] <= pair[1])
