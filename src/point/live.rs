@@ -1,5 +1,6 @@
 //! A rule that is in force: its counters, its deadline, the calls it holds.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -28,6 +29,7 @@ pub(super) struct Live {
     created: Instant,
     mine: bool,
     hits: AtomicU64,
+    point_hits: Arc<AtomicU64>,
     misses: AtomicU64,
     capped: AtomicU64,
     pub(super) failed: AtomicU64,
@@ -57,7 +59,7 @@ pub struct RuleState {
 }
 
 impl Live {
-    pub(super) fn new(rule: Rule, instance: &str) -> Self {
+    pub(super) fn new(rule: Rule, instance: &str, point_hits: Arc<AtomicU64>) -> Self {
         let created = Instant::now();
         let mine = rule.instance.as_deref().is_none_or(|named| named == instance);
         let ballast = match rule.fault {
@@ -73,6 +75,7 @@ impl Live {
             ballast: Locked::new(ballast),
             gone: CancellationToken::new(),
             hits: AtomicU64::new(0),
+            point_hits,
             misses: AtomicU64::new(0),
             capped: AtomicU64::new(0),
             failed: AtomicU64::new(0),
@@ -100,6 +103,7 @@ impl Live {
             return Match::Capped;
         }
         self.hits.fetch_add(1, Relaxed);
+        self.point_hits.fetch_add(1, Relaxed);
         Match::Hit
     }
 

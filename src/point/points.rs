@@ -41,6 +41,8 @@ struct Inner {
     service: String,
     instance: String,
     known: Vec<String>,
+    /// Hits since the start at each known point, whatever became of the rules.
+    hits: Vec<Arc<AtomicU64>>,
     /// The one thing looked at while there is no rule.
     armed: AtomicBool,
     /// Moves with every change of `rules`; threads compare it with their copy's.
@@ -96,6 +98,7 @@ impl Points {
             service: service.into(),
             instance: instance.into(),
             known: names.iter().map(|name| (*name).to_owned()).collect(),
+            hits: names.iter().map(|_| Arc::default()).collect(),
             armed: AtomicBool::new(false),
             epoch: AtomicU64::new(0),
             rules: RwLock::default(),
@@ -148,6 +151,7 @@ impl Points {
     pub fn put(&self, rule: Rule) -> Result<Placed, Refused> {
         let inner = &self.inner;
         inner.know(&rule.point)?;
+        let rule_point = rule.point.clone();
         let placed = inner.change.with(|()| {
             let rules = inner.current();
             if let Some(other) = rules.iter().find(|live| live.rule.id == rule.id) {
@@ -162,7 +166,7 @@ impl Points {
             if rules.len() >= MAX_RULES {
                 return Err(Refused::TooMany);
             }
-            let live = Arc::new(Live::new(rule, &inner.instance));
+            let live = Arc::new(Live::new(rule, &inner.instance, inner.hits_at(&rule_point)));
             inner.publish(rules.iter().cloned().chain([Arc::clone(&live)]).collect());
             Ok(Some(live))
         })?;
@@ -198,6 +202,11 @@ impl Points {
         self.inner.current().iter().map(|live| live.state()).collect()
     }
 
+    /// Calls hit at a registered point since the start, by rules in force and by those that are gone.
+    pub fn hits(&self, point: &str) -> u64 {
+        self.inner.hits_at(point).load(Ordering::Relaxed)
+    }
+
     /// Memory held by rules, bytes.
     pub fn ballast_bytes(&self) -> u64 {
         self.inner.current().iter().map(|live| live.ballast_bytes()).sum()
@@ -220,6 +229,13 @@ impl Inner {
             point: point.to_owned(),
             nearest: nearest.map(|(_, name)| name.clone()),
         })
+    }
+
+    fn hits_at(&self, point: &str) -> Arc<AtomicU64> {
+        let index = self.known.iter().position(|name| name == point);
+        index
+            .map(|index| Arc::clone(&self.hits[index]))
+            .unwrap_or_default()
     }
 
     fn current(&self) -> Rules {

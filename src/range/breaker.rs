@@ -1,0 +1,305 @@
+//! A circuit breaker with the states and rules of Resilience4j's (count-based sliding window).
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::point::Locked;
+
+/// Calls that the window holds; no rate is computed before it is full.
+const WINDOW: usize = 16;
+/// Share of failed, or of slow, calls at which it opens.
+const THRESHOLD: f64 = 0.5;
+/// A call at least this long is slow.
+const SLOW: Duration = Duration::from_millis(800);
+/// How long it stays open.
+const WAIT: Duration = Duration::from_millis(600);
+/// Calls let through to decide when half open.
+const TRIALS: usize = 5;
+
+/// What ends the open state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reopening {
+    /// The wait, by itself.
+    ByItself,
+    /// Only a hand: the weakness `breaker-stays-open`.
+    ByHand,
+}
+
+/// The state as the actuator names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BreakerState {
+    Closed,
+    Open,
+    HalfOpen,
+    ForcedOpen,
+    Disabled,
+}
+
+impl BreakerState {
+    pub(super) const ALL: [Self; 5] = [
+        Self::Closed,
+        Self::Open,
+        Self::HalfOpen,
+        Self::ForcedOpen,
+        Self::Disabled,
+    ];
+
+    /// As in the actuator's JSON.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Closed => "CLOSED",
+            Self::Open => "OPEN",
+            Self::HalfOpen => "HALF_OPEN",
+            Self::ForcedOpen => "FORCED_OPEN",
+            Self::Disabled => "DISABLED",
+        }
+    }
+
+    /// As in the label of `resilience4j_circuitbreaker_state`.
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Open => "open",
+            Self::HalfOpen => "half_open",
+            Self::ForcedOpen => "forced_open",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Record {
+    failed: bool,
+    slow: bool,
+}
+
+#[derive(Debug)]
+enum State {
+    Closed,
+    Open { since: Instant },
+    HalfOpen { permitted: usize },
+    ForcedOpen,
+    Disabled,
+}
+
+#[derive(Debug)]
+struct Machine {
+    state: State,
+    window: VecDeque<Record>,
+    /// Moves with every transition, so that a late answer is not counted in a later state.
+    era: u64,
+    reopening: Reopening,
+}
+
+/// One breaker. Clones share it.
+#[derive(Debug, Clone)]
+pub(super) struct Breaker {
+    machine: Arc<Locked<Machine>>,
+    not_permitted: Arc<AtomicU64>,
+}
+
+/// The breaker lets no call through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NotPermitted;
+
+/// A call let through. Dropped without a record it gives its trial back.
+#[derive(Debug)]
+pub(super) struct Permit {
+    breaker: Breaker,
+    era: u64,
+    recorded: bool,
+}
+
+/// The numbers behind a state. Rates are in percent, -1 while the window is not full.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Reading {
+    pub(super) state: BreakerState,
+    pub(super) failure_rate: f64,
+    pub(super) slow_rate: f64,
+    pub(super) buffered: usize,
+    pub(super) failed: usize,
+    pub(super) slow: usize,
+    pub(super) slow_failed: usize,
+    pub(super) not_permitted: u64,
+}
+
+impl Breaker {
+    pub(super) fn new(reopening: Reopening) -> Self {
+        let machine = Machine {
+            state: State::Closed,
+            window: VecDeque::new(),
+            era: 0,
+            reopening,
+        };
+        Self {
+            machine: Arc::new(Locked::new(machine)),
+            not_permitted: Arc::default(),
+        }
+    }
+
+    /// Asks to make a call.
+    pub(super) fn permit(&self) -> Result<Permit, NotPermitted> {
+        let era = self.machine.with(|machine| {
+            machine.wait_over();
+            match &mut machine.state {
+                State::Closed | State::Disabled => Ok(machine.era),
+                State::HalfOpen { permitted } if *permitted < TRIALS => {
+                    *permitted += 1;
+                    Ok(machine.era)
+                }
+                State::HalfOpen { .. } | State::Open { .. } | State::ForcedOpen => Err(NotPermitted),
+            }
+        });
+        match era {
+            Ok(era) => Ok(Permit {
+                breaker: self.clone(),
+                era,
+                recorded: false,
+            }),
+            Err(refused) => {
+                self.not_permitted.fetch_add(1, Relaxed);
+                Err(refused)
+            }
+        }
+    }
+
+    pub(super) fn state(&self) -> BreakerState {
+        self.reading().state
+    }
+
+    pub(super) fn reading(&self) -> Reading {
+        self.machine.with(|machine| {
+            machine.wait_over();
+            let count = |of: fn(&Record) -> bool| machine.window.iter().filter(|record| of(record)).count();
+            let (failed, slow) = (count(|record| record.failed), count(|record| record.slow));
+            let rate = |n: usize| match machine.window.len() {
+                n_calls if n_calls >= WINDOW => 100.0 * n as f64 / n_calls as f64,
+                _ => -1.0,
+            };
+            Reading {
+                state: machine.name(),
+                failure_rate: rate(failed),
+                slow_rate: rate(slow),
+                buffered: machine.window.len(),
+                failed,
+                slow,
+                slow_failed: count(|record| record.failed && record.slow),
+                not_permitted: self.not_permitted.load(Relaxed),
+            }
+        })
+    }
+
+    /// Closes it and empties its window, in whatever state it is.
+    pub(super) fn close(&self) {
+        self.machine.with(|machine| machine.enter(State::Closed));
+    }
+
+    /// Opens it until a hand closes it.
+    pub(super) fn force_open(&self) {
+        self.machine.with(|machine| machine.enter(State::ForcedOpen));
+    }
+
+    /// Lets everything through.
+    pub(super) fn disable(&self) {
+        self.machine.with(|machine| machine.enter(State::Disabled));
+    }
+
+    /// OPEN to HALF_OPEN; from any other state nothing happens, and that state is the error.
+    pub(super) fn half_open(&self) -> Result<(), BreakerState> {
+        self.machine.with(|machine| {
+            machine.wait_over();
+            match machine.state {
+                State::Open { .. } => {
+                    machine.enter(State::HalfOpen { permitted: 0 });
+                    Ok(())
+                }
+                _ => Err(machine.name()),
+            }
+        })
+    }
+}
+
+impl Permit {
+    /// Says how the call went.
+    pub(super) fn record(mut self, succeeded: bool, took: Duration) {
+        self.recorded = true;
+        let record = Record {
+            failed: !succeeded,
+            slow: took >= SLOW,
+        };
+        self.breaker
+            .machine
+            .with(|machine| machine.record(self.era, record));
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        if self.recorded {
+            return;
+        }
+        self.breaker.machine.with(|machine| {
+            if let (true, State::HalfOpen { permitted }) = (machine.era == self.era, &mut machine.state) {
+                *permitted = permitted.saturating_sub(1);
+            }
+        });
+    }
+}
+
+impl Machine {
+    fn name(&self) -> BreakerState {
+        match self.state {
+            State::Closed => BreakerState::Closed,
+            State::Open { .. } => BreakerState::Open,
+            State::HalfOpen { .. } => BreakerState::HalfOpen,
+            State::ForcedOpen => BreakerState::ForcedOpen,
+            State::Disabled => BreakerState::Disabled,
+        }
+    }
+
+    fn enter(&mut self, state: State) {
+        self.state = state;
+        self.window.clear();
+        self.era += 1;
+    }
+
+    fn wait_over(&mut self) {
+        if let (State::Open { since }, Reopening::ByItself) = (&self.state, self.reopening)
+            && since.elapsed() >= WAIT
+        {
+            self.enter(State::HalfOpen { permitted: 0 });
+        }
+    }
+
+    fn record(&mut self, era: u64, record: Record) {
+        let capacity = match self.state {
+            State::Closed => WINDOW,
+            State::HalfOpen { .. } => TRIALS,
+            State::Open { .. } | State::ForcedOpen | State::Disabled => return,
+        };
+        if era != self.era {
+            return;
+        }
+        self.window.push_back(record);
+        if self.window.len() > capacity {
+            self.window.pop_front();
+        }
+        if self.window.len() < capacity {
+            return;
+        }
+        let share = |of: fn(&Record) -> bool| {
+            self.window.iter().filter(|record| of(record)).count() as f64 / capacity as f64
+        };
+        if share(|record| record.failed) >= THRESHOLD || share(|record| record.slow) >= THRESHOLD {
+            self.enter(State::Open {
+                since: Instant::now(),
+            });
+        } else if matches!(self.state, State::HalfOpen { .. }) {
+            self.enter(State::Closed);
+        }
+    }
+}
