@@ -1,0 +1,236 @@
+//! The writer: an event is on the disk before [`Journal::append`] returns.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Seek, SeekFrom, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::PathBuf,
+};
+
+use crate::model::event::{Body, Event};
+
+use super::{
+    durable::sync_dir,
+    error::{JournalError, StateError, is_full},
+    line,
+    read::{self, History},
+    run_dir::RunDir,
+    tail,
+};
+
+/// Readings wait in memory until this many bytes have come together, or until the next durable event.
+const BUFFERED_READINGS: usize = 64 * 1024;
+
+/// The writer of a run's journal and samples. Only the keeper that holds the run's lock has one.
+#[derive(Debug)]
+pub struct Journal {
+    run: RunDir,
+    journal: LogFile,
+    samples: LogFile,
+    buffer: Vec<u8>,
+    buffered: u64,
+    lost_readings: u64,
+    last_seq: u64,
+}
+
+impl Journal {
+    /// Opens the files of a fresh run, or of one to go on with: a torn last line is cut off, and the events so far are
+    /// read back, without the readings.
+    ///
+    /// # Errors
+    /// If the plan or the files cannot be read or opened. Damage inside the journal is no error: see
+    /// [`History::damage`].
+    pub fn open(run: &RunDir) -> Result<(Journal, History), StateError> {
+        let journal = LogFile::open(run.journal_file())?;
+        let samples = LogFile::open(run.samples_file())?;
+        sync_dir(run.path())?;
+        let history = read::without_readings(run)?;
+        let last_reading = tail::last_event(&run.samples_file())?.map_or(0, |e| e.seq);
+        let last_seq = history.events.last().map_or(0, |e| e.seq).max(last_reading);
+        let writer = Journal {
+            run: run.clone(),
+            journal,
+            samples,
+            buffer: Vec::new(),
+            buffered: 0,
+            lost_readings: 0,
+            last_seq,
+        };
+        Ok((writer, history))
+    }
+
+    /// The number of the last event that was given to the writer; the next event carries the next one.
+    pub fn last_seq(&self) -> u64 {
+        self.last_seq
+    }
+
+    /// How many readings could not be kept, for want of room or another failure of the disk.
+    pub fn lost_readings(&self) -> u64 {
+        self.lost_readings
+    }
+
+    /// Appends an event. One that is not a reading is durable when this returns `Ok`; a reading is buffered, and its
+    /// loss is counted but is no error. Closing the run removes its secrets.
+    ///
+    /// # Errors
+    /// The event may not last. Whatever it announces must not be done, unless it puts something back.
+    pub fn append(&mut self, event: &Event) -> Result<(), JournalError> {
+        self.last_seq = self.last_seq.max(event.seq);
+        let line = line::encode(event)?;
+        if event.body.is_reading() {
+            self.buffer_reading(&line);
+            return Ok(());
+        }
+        can_be_read_back(event, &line)?;
+        self.flush();
+        self.write_durably(event.seq, &line)?;
+        if let Body::Closed(_) = event.body {
+            self.close(event.seq)?;
+        }
+        Ok(())
+    }
+
+    /// Hands the buffered readings to the system. What cannot be written is counted in [`Journal::lost_readings`].
+    pub fn flush(&mut self) {
+        if self.buffer.is_empty() {
+            return;
+        }
+        if self.samples.append(&self.buffer).is_err() {
+            self.lost_readings += self.buffered;
+        }
+        self.buffer.clear();
+        self.buffered = 0;
+    }
+
+    fn buffer_reading(&mut self, line: &[u8]) {
+        self.buffer.extend_from_slice(line);
+        self.buffered += 1;
+        if self.buffer.len() >= BUFFERED_READINGS {
+            self.flush();
+        }
+    }
+
+    fn write_durably(&mut self, seq: u64, line: &[u8]) -> Result<(), JournalError> {
+        match self.journal.append(line) {
+            Err(e) if is_full(&e) => self.write_with_the_ballast(line)?,
+            other => other.map_err(|e| self.failed("write", e))?,
+        }
+        match self.journal.sync() {
+            Err(e) if is_full(&e) => {
+                self.release_ballast();
+                self.journal.sync()
+            }
+            other => other,
+        }
+        .map_err(|source| JournalError::NotSynced {
+            path: self.journal.path.clone(),
+            seq,
+            source,
+        })
+    }
+
+    fn write_with_the_ballast(&mut self, line: &[u8]) -> Result<(), JournalError> {
+        self.release_ballast();
+        self.journal.append(line).map_err(|e| self.failed("write", e))
+    }
+
+    /// Gives the room of the ballast back. Readings do not get it: they would fill it before the last words are said.
+    fn release_ballast(&self) {
+        let _ = fs::remove_file(self.run.ballast_file());
+    }
+
+    fn failed(&self, doing: &'static str, source: io::Error) -> JournalError {
+        let path = self.journal.path.clone();
+        if is_full(&source) {
+            return JournalError::Full { path };
+        }
+        JournalError::Io { doing, path, source }
+    }
+
+    fn close(&mut self, seq: u64) -> Result<(), JournalError> {
+        self.release_ballast();
+        let samples = self.samples.sync();
+        self.run.remove_secrets().map_err(|e| JournalError::Io {
+            doing: "remove the secrets of",
+            path: self.run.path().to_owned(),
+            source: io::Error::other(e),
+        })?;
+        samples.map_err(|source| JournalError::NotSynced {
+            path: self.samples.path.clone(),
+            seq,
+            source,
+        })
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}
+
+/// A number that JSON cannot say (NaN) is written as null and refused when read: an undo handle like that would be lost
+/// just when it is needed.
+fn can_be_read_back(event: &Event, line: &[u8]) -> Result<(), JournalError> {
+    line::decode(line.trim_ascii_end())
+        .map(drop)
+        .map_err(|why| JournalError::NotReadable { seq: event.seq, why })
+}
+
+/// A file that only grows by whole lines.
+#[derive(Debug)]
+struct LogFile {
+    file: File,
+    path: PathBuf,
+    /// Where the last whole line ends.
+    end: u64,
+}
+
+impl LogFile {
+    fn open(path: PathBuf) -> Result<Self, StateError> {
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(StateError::doing("open", &path))?;
+        let end = tail::end_of_last_line(&path)?;
+        let mut log = Self { file, path, end };
+        log.cut_back()
+            .map_err(StateError::doing("repair", &log.path.clone()))?;
+        Ok(log)
+    }
+
+    fn append(&mut self, lines: &[u8]) -> io::Result<()> {
+        let written = self.write_at_end(lines);
+        match written {
+            Ok(()) => self.end += lines.len() as u64,
+            Err(_) => {
+                let _ = self.cut_back();
+            }
+        }
+        written
+    }
+
+    /// A failed write may have left half a line and a moved position: both are put right first.
+    fn write_at_end(&mut self, lines: &[u8]) -> io::Result<()> {
+        if self.file.stream_position()? != self.end {
+            self.cut_back()?;
+        }
+        self.file.write_all(lines)
+    }
+
+    fn cut_back(&mut self) -> io::Result<()> {
+        if self.file.metadata()?.len() != self.end {
+            self.file.set_len(self.end)?;
+        }
+        self.file.seek(SeekFrom::Start(self.end))?;
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+}
