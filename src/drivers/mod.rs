@@ -1,1 +1,243 @@
 //! One file per outside system: what it can break, put back and read.
+//!
+//! Every call has a time limit, every answer a size limit; texts from outside are stripped before they are shown.
+
+pub mod command;
+pub mod error;
+pub mod haproxy;
+pub mod http;
+pub mod load;
+pub mod place;
+pub mod point;
+pub mod redis;
+pub mod resilience4j;
+pub mod restart_http;
+pub mod retry_http;
+#[cfg(test)]
+pub mod testing;
+pub mod webhook;
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::model::{
+    environment::{Environment, SecretRef, Webhook},
+    ids::{InstanceName, RunId, ServerName},
+    plan::Plan,
+    secret::{SecretText, Secrets},
+    time::Span,
+};
+
+use command::Ended;
+use error::DriverError;
+use haproxy::{Haproxy, Socket};
+use http::Http;
+use load::Loads;
+use place::{PlaceError, Places};
+use point::PointApi;
+use redis::RedisServer;
+use resilience4j::Resilience4j;
+use retry_http::RetryHttp;
+
+/// How long recovery waits for outside systems. The defaults are meant for real ones; tests shorten them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// For a connection.
+    pub connect: Span,
+    /// For one whole call.
+    pub call: Span,
+    /// After a create without an answer: how long it may still land.
+    pub late: Span,
+    /// For one recovery step that changes things, retries included.
+    pub step: Span,
+    /// For breakers to be closed by real calls.
+    pub confirm: Span,
+    /// For a guard to hold again before traffic goes on.
+    pub guard: Span,
+    /// Between two looks.
+    pub poll: Span,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            connect: Span::seconds(2),
+            call: Span::seconds(5),
+            late: Span::seconds(6),
+            step: Span::seconds(20),
+            confirm: Span::seconds(60),
+            guard: Span::seconds(120),
+            poll: Span::millis(250),
+        }
+    }
+}
+
+/// The clients of one run.
+#[derive(Debug)]
+pub struct Drivers {
+    http: Http,
+    environment: Environment,
+    run: RunId,
+    folder: String,
+    secrets: Secrets,
+    patience: Patience,
+    loads: Loads,
+}
+
+impl Drivers {
+    /// The clients of a run, connected to nothing yet.
+    ///
+    /// # Errors
+    /// [`DriverError::Setup`].
+    pub fn new(plan: &Plan, secrets: Secrets) -> Result<Self, DriverError> {
+        Self::with_patience(plan, secrets, Patience::default())
+    }
+
+    /// The same with other time limits.
+    ///
+    /// # Errors
+    /// [`DriverError::Setup`].
+    pub fn with_patience(plan: &Plan, secrets: Secrets, patience: Patience) -> Result<Self, DriverError> {
+        // Another part of the process may have installed it already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        raise_file_limit();
+        Ok(Self {
+            http: Http::new(patience.connect, patience.call)?,
+            environment: plan.environment.clone(),
+            run: plan.run.clone(),
+            folder: plan.drill_folder.clone(),
+            secrets,
+            patience,
+            loads: Loads::default(),
+        })
+    }
+
+    /// The time limits.
+    pub fn patience(&self) -> Patience {
+        self.patience
+    }
+
+    /// The HTTP client.
+    pub fn http(&self) -> &Http {
+        &self.http
+    }
+
+    /// Fills templates of addresses.
+    pub fn places(&self) -> Places<'_> {
+        Places::new(&self.environment, &self.run)
+    }
+
+    /// The injection-point API.
+    pub fn point(&self) -> PointApi<'_> {
+        PointApi::new(&self.http)
+    }
+
+    /// The base of an instance's injection-point API: `http://host:port`.
+    ///
+    /// # Errors
+    /// [`PlaceError::NoAddress`].
+    pub fn point_base(&self, instance: &InstanceName) -> Result<String, PlaceError> {
+        Ok(format!("http://{}", self.places().address(instance)?))
+    }
+
+    /// Circuit breakers.
+    pub fn resilience4j(&self) -> Resilience4j<'_> {
+        Resilience4j::new(&self.http)
+    }
+
+    /// A backend at a load balancer: `host:port`, a socket path or a name of the environment.
+    ///
+    /// # Errors
+    /// [`DriverError::Place`].
+    pub fn haproxy(&self, socket: &str, backend: &str) -> Result<Haproxy, DriverError> {
+        let socket = Socket::find(socket, &self.environment)?;
+        Haproxy::new(socket, backend, self.patience.connect, self.patience.call)
+    }
+
+    /// A Redis server of the environment.
+    ///
+    /// # Errors
+    /// [`DriverError`] if the environment has none of that name, or its secret is not known.
+    pub fn redis(&self, name: &ServerName) -> Result<RedisServer, DriverError> {
+        let server = self
+            .environment
+            .redis
+            .get(name)
+            .ok_or_else(|| PlaceError::NoAddress {
+                name: name.to_string(),
+                environment: self.environment.name.to_string(),
+            })?;
+        let Patience {
+            connect, call, step, ..
+        } = self.patience;
+        RedisServer::new(name, server, &self.secrets, [connect, call, step])
+    }
+
+    /// Retry queues with a switch of their own.
+    pub fn retry(&self) -> RetryHttp<'_> {
+        RetryHttp::new(&self.http)
+    }
+
+    /// The loads of this process.
+    pub fn loads(&self) -> &Loads {
+        &self.loads
+    }
+
+    /// Asks for the restart of an instance.
+    ///
+    /// # Errors
+    /// [`DriverError`].
+    pub async fn restart(&self, url: &str) -> Result<(), DriverError> {
+        restart_http::restart(&self.http, url).await
+    }
+
+    /// Runs a command in the drill file's folder.
+    ///
+    /// # Errors
+    /// [`DriverError`].
+    pub async fn run(&self, argv: &[String], limit: Span) -> Result<Ended, DriverError> {
+        command::run(argv, Path::new(&self.folder), limit, &self.secrets).await
+    }
+
+    /// Tells someone; tries three times.
+    ///
+    /// # Errors
+    /// The last try's error.
+    pub async fn tell(&self, hook: &Webhook, message: &Value) -> Result<(), DriverError> {
+        webhook::tell(&self.http, &self.secrets, hook, message).await
+    }
+
+    /// Replaces every secret inside a text.
+    pub fn mask(&self, text: &str) -> String {
+        self.secrets.mask(text)
+    }
+
+    fn secret<'s>(
+        secrets: &'s Secrets,
+        place: &SecretRef,
+        what: &str,
+    ) -> Result<&'s SecretText, DriverError> {
+        secrets.get(place).ok_or_else(|| DriverError::NoSecret {
+            what: what.to_owned(),
+            secret: match place {
+                SecretRef::Env(name) => format!("${name}"),
+                SecretRef::File(path) => format!("in file {path}"),
+            },
+        })
+    }
+}
+
+/// A thousand instances at once need more sockets than the usual soft limit; the hard limit is the user's own.
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum.map(|m| m.min(65_536)).or(Some(65_536)),
+        maximum: limit.maximum,
+    };
+    if limit.current < raised.current {
+        // Where it is not allowed, recovery works with fewer connections at once.
+        let _ = setrlimit(Resource::Nofile, raised);
+    }
+}

@@ -1,0 +1,159 @@
+//! What can go wrong with an outside system: what was asked, where, why it failed, what to do next.
+
+use crate::model::time::Span;
+
+use super::place::PlaceError;
+
+/// Why a driver could not do what it was asked. `what` names the request and the place, without secrets.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum DriverError {
+    /// No connection could be made: nothing was sent.
+    #[error("{what}: cannot be reached ({why}); check the address and that it is running")]
+    Unreachable {
+        /// The request and the place.
+        what: String,
+        /// What the connection attempt said.
+        why: String,
+    },
+    /// No answer in time. What was asked may still happen.
+    #[error("{what}: no answer within {after}; it may still take effect, look again")]
+    TimedOut {
+        /// The request and the place.
+        what: String,
+        /// The time limit.
+        after: Span,
+    },
+    /// The connection broke after the request was sent. What was asked may have happened.
+    #[error("{what}: the connection broke before the answer ({why}); it may have taken effect, look again")]
+    Lost {
+        /// The request and the place.
+        what: String,
+        /// What the connection said.
+        why: String,
+    },
+    /// The right to do it is missing.
+    #[error("{what}: not permitted ({answer}); check the user, its rights and the secret")]
+    Unauthorized {
+        /// The request and the place.
+        what: String,
+        /// What was answered.
+        answer: String,
+    },
+    /// The system understood and said no.
+    #[error("{what}: refused ({answer})")]
+    Refused {
+        /// The request and the place.
+        what: String,
+        /// The HTTP status, where the system has one.
+        status: Option<u16>,
+        /// What was answered.
+        answer: String,
+    },
+    /// The answer is not what this system answers.
+    #[error("{what}: not an answer of this system ({why}); check that the address is the right one")]
+    Garbage {
+        /// The request and the place.
+        what: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The thing asked for does not exist there.
+    #[error("{what}: not there ({answer})")]
+    NotThere {
+        /// The request and the place.
+        what: String,
+        /// What was answered, or which names there are.
+        answer: String,
+    },
+    /// The thing is in another state than the request needs.
+    #[error("{what}: in another state ({answer}); look at it again")]
+    Conflict {
+        /// The request and the place.
+        what: String,
+        /// What was answered.
+        answer: String,
+    },
+    /// More matched than was allowed: nothing was done.
+    #[error(
+        "{what}: {count} match, more than at_most {at_most}; the pattern is too wide, or at_most too small"
+    )]
+    TooMany {
+        /// The request and the place.
+        what: String,
+        /// How many, at least.
+        count: usize,
+        /// The bound.
+        at_most: u32,
+    },
+    /// A template or a name of the files does not lead anywhere.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// A secret that the environment names was not looked up.
+    #[error("{what}: the secret {secret} is not known; set it where the run is started")]
+    NoSecret {
+        /// The system that needs it.
+        what: String,
+        /// Where the secret should be found.
+        secret: String,
+    },
+    /// This process could not set itself up for the request.
+    #[error("{what}: {why}")]
+    Setup {
+        /// What was being set up.
+        what: String,
+        /// Why it failed.
+        why: String,
+    },
+}
+
+/// Whether a failed request may have taken effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It surely did not happen.
+    NotDone,
+    /// It may have happened, or may still happen.
+    Unknown,
+}
+
+impl DriverError {
+    /// Whether what was asked may have taken effect all the same.
+    pub fn certainty(&self) -> Effect {
+        match self {
+            DriverError::TimedOut { .. } | DriverError::Lost { .. } | DriverError::Garbage { .. } => {
+                Effect::Unknown
+            }
+            DriverError::Refused {
+                status: Some(500..), ..
+            } => Effect::Unknown,
+            _ => Effect::NotDone,
+        }
+    }
+
+    /// The same error about `other`: for places whose URL may not be shown.
+    pub fn about(mut self, other: &str) -> Self {
+        match &mut self {
+            DriverError::Unreachable { what, .. }
+            | DriverError::TimedOut { what, .. }
+            | DriverError::Lost { what, .. }
+            | DriverError::Unauthorized { what, .. }
+            | DriverError::Refused { what, .. }
+            | DriverError::Garbage { what, .. }
+            | DriverError::NotThere { what, .. }
+            | DriverError::Conflict { what, .. }
+            | DriverError::TooMany { what, .. }
+            | DriverError::NoSecret { what, .. }
+            | DriverError::Setup { what, .. } => other.clone_into(what),
+            DriverError::Place(_) => {}
+        }
+        self
+    }
+
+    /// Whether the same request may succeed a moment later: restarts, overload, lost connections.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            DriverError::Unreachable { .. } | DriverError::TimedOut { .. } | DriverError::Lost { .. } => true,
+            DriverError::Refused { status, .. } => matches!(status, Some(429 | 500..)),
+            _ => false,
+        }
+    }
+}

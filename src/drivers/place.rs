@@ -1,0 +1,250 @@
+//! Templates of addresses: `http://{instance}/actuator`, `{name}`, `{run}`, `{order-0}`.
+
+use crate::model::{
+    environment::Environment,
+    ids::{InstanceName, RunId, ServiceName},
+    text::harmless,
+};
+
+/// Why a template does not lead to an address.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlaceError {
+    /// A placeholder that nothing fills.
+    #[error("`{{{name}}}` in `{template}` is unknown here{}", meant(.nearest))]
+    Unknown {
+        /// The placeholder.
+        name: String,
+        /// Where it stands.
+        template: String,
+        /// The nearest name that exists.
+        nearest: Option<String>,
+    },
+    /// A brace without its partner.
+    #[error("a `{{` without `}}` in `{template}`")]
+    Unclosed {
+        /// Where it stands.
+        template: String,
+    },
+    /// A service with several instances where one address is meant.
+    #[error("`{{{service}}}` in `{template}` has {count} instances; name one of them")]
+    Several {
+        /// The service.
+        service: String,
+        /// How many instances it has.
+        count: usize,
+        /// Where it stands.
+        template: String,
+    },
+    /// An instance or a server without an address.
+    #[error("`{name}` has no address in environment `{environment}`; add it to allclear.yaml")]
+    NoAddress {
+        /// What has none.
+        name: String,
+        /// The environment.
+        environment: String,
+    },
+    /// A text that is neither an address, nor a path, nor the name of a server.
+    #[error(
+        "`{text}` is not host:port, not an absolute socket path, not a name under `gateways` of environment `{environment}`"
+    )]
+    NotASocket {
+        /// The text.
+        text: String,
+        /// The environment.
+        environment: String,
+    },
+    /// A name with characters that would change the meaning of a command.
+    #[error("`{text}` cannot be a name of this system")]
+    NotAName {
+        /// The text.
+        text: String,
+    },
+}
+
+fn meant(name: &Option<String>) -> String {
+    name.as_ref()
+        .map(|n| format!("; did you mean `{{{n}}}`?"))
+        .unwrap_or_default()
+}
+
+/// What fills a template.
+#[derive(Debug, Clone, Copy)]
+pub struct Places<'a> {
+    environment: &'a Environment,
+    run: &'a RunId,
+}
+
+/// What one use of a template adds.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Fill<'a> {
+    /// For `{instance}`: the address of this instance.
+    pub instance: Option<&'a InstanceName>,
+    /// For `{name}`: percent-encoded.
+    pub name: Option<&'a str>,
+}
+
+impl<'a> Places<'a> {
+    /// Templates of this environment and run.
+    pub fn new(environment: &'a Environment, run: &'a RunId) -> Self {
+        Self { environment, run }
+    }
+
+    /// The template with all placeholders filled.
+    ///
+    /// # Errors
+    /// [`PlaceError`] if one is unknown or has no address.
+    pub fn fill(&self, template: &str, fill: Fill<'_>) -> Result<String, PlaceError> {
+        let mut out = String::with_capacity(template.len() + 32);
+        let mut rest = template;
+        while let Some(open) = rest.find('{') {
+            out.push_str(&rest[..open]);
+            let inside = &rest[open + 1..];
+            let close = inside.find('}').ok_or_else(|| PlaceError::Unclosed {
+                template: harmless(template, 200),
+            })?;
+            out.push_str(&self.value(&inside[..close], template, fill)?);
+            rest = &inside[close + 1..];
+        }
+        out.push_str(rest);
+        Ok(out)
+    }
+
+    /// The address of an instance.
+    ///
+    /// # Errors
+    /// [`PlaceError::NoAddress`] if the environment has none.
+    pub fn address(&self, instance: &InstanceName) -> Result<&'a str, PlaceError> {
+        self.environment
+            .address_of(instance)
+            .ok_or_else(|| self.no_address(instance.as_str()))
+    }
+
+    fn value(&self, name: &str, template: &str, fill: Fill<'_>) -> Result<String, PlaceError> {
+        match (name, fill) {
+            ("run", _) => return Ok(self.run.to_string()),
+            (
+                "instance",
+                Fill {
+                    instance: Some(i), ..
+                },
+            ) => return self.address(i).map(str::to_owned),
+            ("name", Fill { name: Some(n), .. }) => return Ok(encoded(n)),
+            _ => {}
+        }
+        if let Some(address) = InstanceName::new(name)
+            .ok()
+            .and_then(|i| self.environment.address_of(&i))
+        {
+            return Ok(address.to_owned());
+        }
+        self.only_instance(name, template)
+            .unwrap_or_else(|| Err(self.unknown(name, template, fill)))
+    }
+
+    fn only_instance(&self, name: &str, template: &str) -> Option<Result<String, PlaceError>> {
+        let instances = self.environment.services.get(&ServiceName::new(name).ok()?)?;
+        Some(match instances.values().next() {
+            Some(address) if instances.len() == 1 => Ok(address.clone()),
+            _ => Err(PlaceError::Several {
+                service: name.to_owned(),
+                count: instances.len(),
+                template: harmless(template, 200),
+            }),
+        })
+    }
+
+    fn unknown(&self, name: &str, template: &str, fill: Fill<'_>) -> PlaceError {
+        let instances = self.environment.services.values().flat_map(|s| s.keys());
+        let mut known: Vec<&str> = instances.map(InstanceName::as_str).collect();
+        known.push("run");
+        known.extend(fill.instance.map(|_| "instance"));
+        known.extend(fill.name.map(|_| "name"));
+        PlaceError::Unknown {
+            name: harmless(name, 64),
+            template: harmless(template, 200),
+            nearest: nearest_name(name, known),
+        }
+    }
+
+    fn no_address(&self, name: &str) -> PlaceError {
+        PlaceError::NoAddress {
+            name: harmless(name, 64),
+            environment: self.environment.name.to_string(),
+        }
+    }
+}
+
+/// The known name that looks most like `name`, if any does.
+pub fn nearest_name<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    known
+        .into_iter()
+        .map(|k| (strsim::jaro_winkler(name, k), k))
+        .filter(|(likeness, _)| *likeness > 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, k)| k.to_owned())
+}
+
+/// A text inside one segment of a URL path.
+pub fn encoded(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut out, b| {
+        match b {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => out.push(b as char),
+            _ => out.push_str(&format!("%{b:02X}")),
+        }
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drivers::testing::environment;
+
+    fn fill(template: &str) -> Result<String, PlaceError> {
+        let environment = environment(&[
+            ("order", "order-0", "h0:1"),
+            ("order", "order-1", "h1:1"),
+            ("retry", "retry-a", "r:2"),
+        ]);
+        let run = RunId::new("7f3a").unwrap();
+        let first = InstanceName::new("order-0").unwrap();
+        Places::new(&environment, &run).fill(
+            template,
+            Fill {
+                instance: Some(&first),
+                name: Some("a b/c"),
+            },
+        )
+    }
+
+    #[test]
+    fn every_kind_of_placeholder_is_filled() {
+        assert_eq!(
+            fill("http://{instance}/x/{name}?r={run}&o={order-1}&s={retry}").unwrap(),
+            "http://h0:1/x/a%20b%2Fc?r=7f3a&o=h1:1&s=r:2"
+        );
+    }
+
+    #[test]
+    fn an_unknown_placeholder_is_an_error_with_the_nearest_name() {
+        assert_eq!(
+            fill("http://{instanse}/").unwrap_err().to_string(),
+            "`{instanse}` in `http://{instanse}/` is unknown here; did you mean `{instance}`?"
+        );
+        assert!(matches!(
+            fill("http://{order}/"),
+            Err(PlaceError::Several { count: 2, .. })
+        ));
+        assert!(matches!(fill("http://{run"), Err(PlaceError::Unclosed { .. })));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_template_panics_or_leaves_a_placeholder(template in ".{0,60}") {
+            if let Ok(filled) = fill(&template) {
+                let left = filled.contains("{run}") || filled.contains("{instance}");
+                proptest::prop_assert!(!left);
+            }
+        }
+    }
+}
