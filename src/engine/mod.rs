@@ -1,1 +1,3 @@
 //! Runs a drill: carries out the effects that the machine asks for.
+
+pub mod recovery;

@@ -1,0 +1,141 @@
+//! Step 2: everything with the run's mark at the injectors, also what the journal does not know. Foreign things are
+//! named and left alone.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    drivers::{
+        error::DriverError,
+        point::{RuleSeen, hit_by},
+    },
+    model::{
+        drill::{Action, Fault},
+        ids::InstanceName,
+        plan::Plan,
+        recovery::{Leftover, StepId, StepState},
+    },
+};
+
+use super::{Scene, StepEnd, faults::by_hand_run, seen, together, unread};
+
+/// How many foreign rules are named in a line.
+const NAMED: usize = 3;
+
+/// Every instance that a fault of the drill may hit, each once.
+pub(super) fn injectors(plan: &Plan) -> BTreeSet<InstanceName> {
+    rules(plan).flat_map(|(instances, _)| instances).collect()
+}
+
+/// Every rule fault of the drill: its instances and its point.
+pub(super) fn rules(plan: &Plan) -> impl Iterator<Item = (Vec<InstanceName>, &str)> {
+    plan.drill.steps.iter().flat_map(move |step| {
+        let (faults, envelope) = match &step.action {
+            Action::Fault { faults, envelope } => (faults.as_slice(), Some(envelope)),
+            Action::Observe | Action::Load(_) => (&[][..], None),
+        };
+        faults.iter().filter_map(move |fault| {
+            let Fault::Rule { point, .. } = fault;
+            let hit = hit_by(&plan.environment, &plan.drill.targets, fault, envelope?);
+            Some((hit, point.as_str()))
+        })
+    })
+}
+
+/// Clears what carries the run's mark on every instance that a fault may have hit.
+pub async fn injector(scene: &Scene) -> StepEnd {
+    let instances = injectors(&scene.plan);
+    if instances.is_empty() {
+        return StepEnd::new(StepState::Nothing, "the drill uses no injector");
+    }
+    scene.working(StepId::Injector, format!("{} instances", instances.len()));
+    let cleared = together(instances.iter().map(|i| clear(scene, i))).await;
+    let (mut removed, mut foreign, mut leftovers) = (0, Vec::new(), Vec::new());
+    for one in cleared {
+        match one {
+            Ok(found) => {
+                removed += found.removed;
+                foreign.extend(found.foreign);
+            }
+            Err(leftover) => leftovers.push(*leftover),
+        }
+    }
+    let mut detail = format!("{removed} ours removed");
+    if !foreign.is_empty() {
+        let named: Vec<&str> = foreign.iter().take(NAMED).map(String::as_str).collect();
+        detail = format!(
+            "{detail}; {} foreign untouched: {}",
+            foreign.len(),
+            named.join(", ")
+        );
+    }
+    if !leftovers.is_empty() {
+        detail = format!("{detail}; {} of {} not cleared", leftovers.len(), instances.len());
+    }
+    let well = if removed == 0 {
+        StepState::Nothing
+    } else {
+        StepState::Done
+    };
+    StepEnd::of(well, detail, leftovers)
+}
+
+struct Cleared {
+    removed: usize,
+    foreign: Vec<String>,
+}
+
+async fn clear(scene: &Scene, instance: &InstanceName) -> Result<Cleared, Box<Leftover>> {
+    let step = StepId::Injector;
+    let what = || format!("rules of run {} on {instance}", scene.plan.run);
+    let base = scene
+        .drivers
+        .point_base(instance)
+        .map_err(|e| unread(step, what(), &e.into(), None))?;
+    let hand = || Some(by_hand_run(scene, &base));
+    let deadline = scene.deadline();
+    let mut removed = BTreeSet::new();
+    let mut refusal: Option<DriverError> = None;
+    loop {
+        let read = scene
+            .persist(deadline, || scene.drivers.point().rules(&base))
+            .await;
+        let rules = read.map_err(|e| unread(step, what(), &e, hand()))?;
+        let (ours, foreign) = sort(scene, instance, rules);
+        if ours.is_empty() {
+            return Ok(Cleared {
+                removed: removed.len(),
+                foreign,
+            });
+        }
+        let hopeless = refusal.as_ref().is_some_and(|e| !e.may_pass());
+        if hopeless || tokio::time::Instant::now() >= deadline {
+            let why = refusal.map_or_else(|| "deleted, and still there".to_owned(), |e| e.to_string());
+            let names: Vec<String> = ours.iter().map(RuleSeen::describe).collect();
+            let what = format!("{} on {instance}", names.join(", "));
+            return Err(Box::new(seen(step, what, scene.drivers.mask(&why), hand())));
+        }
+        removed.extend(ours.into_iter().map(|r| r.id));
+        refusal = scene
+            .drivers
+            .point()
+            .delete_run(&base, &scene.plan.run)
+            .await
+            .err();
+        if refusal.is_some() {
+            scene.pause().await;
+        }
+    }
+}
+
+/// The rules of this run, and the names of those of others.
+pub(super) fn sort(
+    scene: &Scene,
+    instance: &InstanceName,
+    rules: Vec<RuleSeen>,
+) -> (Vec<RuleSeen>, Vec<String>) {
+    let run = scene.plan.run.as_str();
+    let (ours, foreign): (Vec<_>, Vec<_>) = rules.into_iter().partition(|r| r.run == run);
+    let named = foreign.iter().map(|r| format!("{} on {instance}", r.describe()));
+    let named = named.collect();
+    (ours, named)
+}

@@ -1,0 +1,55 @@
+//! The final read of everything, right before ALL CLEAR.
+
+use crate::model::recovery::{Leftover, StepId};
+
+use super::{
+    Scene, breakers,
+    faults::by_hand_run,
+    flags, gateway,
+    injector::{injectors, sort},
+    retry, seen, together, unread,
+};
+
+/// Everything that is not as it was: rules with the run's mark, weights and states, breakers, flags, retry queues.
+/// Empty means: all of it was read, and is as before.
+pub async fn left_behind(scene: &Scene) -> Vec<Leftover> {
+    let (rules, gateway, breakers, flags, queues) = tokio::join!(
+        rules(scene),
+        gateway::differences(scene, StepId::Traffic),
+        breakers::not_as_before(scene),
+        flags::still_there(scene),
+        retry::not_as_before(scene),
+    );
+    [rules, gateway, breakers, flags, queues].concat()
+}
+
+async fn rules(scene: &Scene) -> Vec<Leftover> {
+    let step = StepId::Injector;
+    let look = async |instance| {
+        let what = format!("rules of run {} on {instance}", scene.plan.run);
+        let base = match scene.drivers.point_base(&instance) {
+            Ok(base) => base,
+            Err(error) => return vec![unread(step, what, &error.into(), None)],
+        };
+        let hand = || Some(by_hand_run(scene, &base));
+        match scene
+            .persist(scene.deadline(), || scene.drivers.point().rules(&base))
+            .await
+        {
+            Err(error) => vec![unread(step, what, &error, hand())],
+            Ok(rules) => {
+                let (ours, _) = sort(scene, &instance, rules);
+                let left = ours.iter().map(|rule| {
+                    let why = "seen at the injector after recovery";
+                    seen(step, format!("{} on {instance}", rule.describe()), why, hand())
+                });
+                left.collect()
+            }
+        }
+    };
+    together(injectors(&scene.plan).into_iter().map(look))
+        .await
+        .into_iter()
+        .flatten()
+        .collect()
+}

@@ -1,0 +1,214 @@
+//! The executors of recovery's steps. Each reads first, does only the difference from the snapshot, within its own
+//! time, and reads back: what was not seen to be as before is never called done.
+//!
+//! The leftovers of a step say what it could not finish, at that moment. [`left_behind`] reads everything again; what
+//! it says at the end replaces them for all that it can see: rules, weights, breakers, flags, retry queues.
+
+mod breakers;
+mod by_hand;
+mod command;
+mod faults;
+mod flags;
+mod gateway;
+mod injector;
+mod left;
+mod pools;
+mod repair;
+mod retry;
+mod snapshot;
+#[cfg(test)]
+mod tests;
+mod trend;
+
+use std::{future::Future, sync::Arc};
+
+use futures::{StreamExt, future::BoxFuture, stream};
+use tokio::time::Instant;
+
+use crate::{
+    drivers::{Drivers, error::DriverError},
+    model::{
+        ids::{FaultId, InstanceName},
+        plan::Plan,
+        recovery::{Certainty, Leftover, StepId, StepState},
+        sample::{Query, Reading},
+        snapshot::Snapshot,
+        time::Span,
+        undo::ChangeIntent,
+    },
+};
+
+pub use breakers::breakers_open;
+pub use command::command;
+pub use faults::{end_faults, faults};
+pub use flags::flags;
+pub use gateway::{drain, traffic};
+pub use injector::injector;
+pub use left::left_behind;
+pub use pools::pools;
+pub use repair::{Repair, needs_repair};
+pub use retry::{hold_retry, release_retry};
+pub use snapshot::read_snapshot;
+
+/// Instances that are talked to at the same time.
+const TOGETHER: usize = 256;
+
+/// What every step works with.
+#[derive(Clone)]
+pub struct Scene {
+    /// The run's plan.
+    pub plan: Arc<Plan>,
+    /// The clients.
+    pub drivers: Arc<Drivers>,
+    /// What was there before the drill.
+    pub snapshot: Arc<Snapshot>,
+    /// The keeper.
+    pub bus: Arc<dyn Bus>,
+}
+
+/// What a step asks of the keeper.
+pub trait Bus: Send + Sync {
+    /// Writes a change down before it is made; resolves when that is durable. Never fails: with a broken journal
+    /// recovery goes on, and what that means is the keeper's matter.
+    fn intend(&self, change: ChangeIntent) -> BoxFuture<'_, ()>;
+    /// Tells how far a step is.
+    fn progress(&self, step: StepId, state: StepState, detail: String);
+    /// The newest sample of a query.
+    fn reading(&self, query: &Query) -> Option<Reading>;
+    /// A guard hypothesis that is bad now, if one is.
+    fn guard_holds(&self) -> Option<String>;
+    /// Whether a restart of the instance was already intended in this run, by whatever keeper.
+    fn restarted(&self, instance: &InstanceName) -> bool;
+    /// Whether the creation of the fault was answered, well or not. One without an answer may still land, so that its
+    /// absence is believed only after a while.
+    fn answered(&self, _fault: &FaultId) -> bool {
+        false
+    }
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepEnd {
+    /// Done, nothing, held, absent or failed.
+    pub state: StepState,
+    /// What was done, in one line.
+    pub detail: String,
+    /// What could not be finished.
+    pub leftovers: Vec<Leftover>,
+    /// Faults that were read back as gone.
+    pub gone: Vec<FaultId>,
+}
+
+impl StepEnd {
+    fn new(state: StepState, detail: impl Into<String>) -> Self {
+        Self {
+            state,
+            detail: detail.into(),
+            leftovers: Vec::new(),
+            gone: Vec::new(),
+        }
+    }
+
+    fn absent() -> Self {
+        Self::new(StepState::Absent, "not in the playbook")
+    }
+
+    /// `well` if nothing is left over, else failed.
+    fn of(well: StepState, detail: String, leftovers: Vec<Leftover>) -> Self {
+        let state = if leftovers.is_empty() {
+            well
+        } else {
+            StepState::Failed
+        };
+        Self {
+            state,
+            detail,
+            leftovers,
+            gone: Vec::new(),
+        }
+    }
+
+    /// Two parts of one step: the worse state, both details.
+    fn and(mut self, other: StepEnd) -> Self {
+        let worst = |state: StepState| match state {
+            StepState::Failed => 4,
+            StepState::Held => 3,
+            StepState::Done => 2,
+            StepState::Nothing => 1,
+            _ => 0,
+        };
+        match (self.state, other.state) {
+            (_, StepState::Absent) => return self,
+            (StepState::Absent, _) => return other,
+            (mine, theirs) if worst(theirs) > worst(mine) => self.state = theirs,
+            _ => {}
+        }
+        self.detail = format!("{}; {}", self.detail, other.detail);
+        self.leftovers.extend(other.leftovers);
+        self.gone.extend(other.gone);
+        self
+    }
+}
+
+impl Scene {
+    fn deadline(&self) -> Instant {
+        Instant::now() + self.drivers.patience().step.into()
+    }
+
+    async fn pause(&self) {
+        tokio::time::sleep(self.drivers.patience().poll.into()).await;
+    }
+
+    fn working(&self, step: StepId, detail: impl Into<String>) {
+        self.bus.progress(step, StepState::Working, detail.into());
+    }
+
+    fn waiting(&self, step: StepId, detail: impl Into<String>) {
+        self.bus.progress(step, StepState::Waiting, detail.into());
+    }
+
+    /// Does something that may be done twice, until it works, fails for good, or `deadline` has passed.
+    async fn persist<T, F>(&self, deadline: Instant, mut attempt: impl FnMut() -> F) -> Result<T, DriverError>
+    where
+        F: Future<Output = Result<T, DriverError>>,
+    {
+        loop {
+            match attempt().await {
+                Err(error) if error.may_pass() && Instant::now() < deadline => self.pause().await,
+                ended => return ended,
+            }
+        }
+    }
+}
+
+/// All of them at the same time, in order.
+fn together<F: Future>(all: impl IntoIterator<Item = F>) -> impl Future<Output = Vec<F::Output>> {
+    let all: Vec<F> = all.into_iter().collect();
+    async { stream::iter(all).buffered(TOGETHER).collect().await }
+}
+
+/// What could not be read: it may be there or not.
+fn unread(step: StepId, what: String, error: &DriverError, by_hand: Option<String>) -> Leftover {
+    Leftover {
+        step,
+        what,
+        why: error.to_string(),
+        by_hand,
+        certainty: Certainty::Unknown,
+    }
+}
+
+/// What was seen to be there.
+fn seen(step: StepId, what: String, why: impl Into<String>, by_hand: Option<String>) -> Leftover {
+    Leftover {
+        step,
+        what,
+        why: why.into(),
+        by_hand,
+        certainty: Certainty::Seen,
+    }
+}
+
+fn elapsed(since: Instant) -> Span {
+    since.elapsed().into()
+}

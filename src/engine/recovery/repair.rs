@@ -1,0 +1,56 @@
+//! Whether anything has to be repaired at all: a healthy end skips to verify.
+
+use crate::model::recovery::Certainty;
+
+use super::{Scene, breakers, flags, pools, retry};
+
+/// What steps 4 and 5 would find.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Repair {
+    /// Breakers in another state than before.
+    pub breakers: usize,
+    /// Flags that the drill caused.
+    pub flags: usize,
+    /// Messages over where the backlogs were.
+    pub backlog_over: u64,
+    /// Pools that are busy.
+    pub pools_busy: Vec<String>,
+    /// What could not be read, and why.
+    pub unknown: Vec<String>,
+}
+
+impl Repair {
+    /// Whether the targets have to be drained first. What is not known counts as broken.
+    pub fn is_needed(&self) -> bool {
+        *self != Repair::default()
+    }
+}
+
+/// Reads everything that steps 4 and 5 would put back.
+pub async fn needs_repair(scene: &Scene) -> Repair {
+    let (breakers, flags, (backlog_over, unread)) = tokio::join!(
+        breakers::not_as_before(scene),
+        flags::caused(scene),
+        retry::backlog_over(scene)
+    );
+    let (pools_busy, unknown_pools) = pools::busy(scene);
+    let mut repair = Repair {
+        backlog_over,
+        pools_busy,
+        unknown: unread.into_iter().chain(unknown_pools).collect(),
+        ..Repair::default()
+    };
+    for breaker in breakers {
+        match breaker.certainty {
+            Certainty::Seen => repair.breakers += 1,
+            Certainty::Unknown => repair.unknown.push(format!("{}: {}", breaker.what, breaker.why)),
+        }
+    }
+    for found in flags.into_values() {
+        match found {
+            Ok((count, _)) => repair.flags += count,
+            Err(error) => repair.unknown.push(error.to_string()),
+        }
+    }
+    repair
+}
