@@ -34,9 +34,17 @@ async fn place(State(points): State<Points>, Path(id): Path<String>, body: Bytes
         Ok(body) => body,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, format!("not JSON: {error}")),
     };
-    let placed = Rule::from_json(&id, body)
-        .map_err(Refused::from)
-        .and_then(|rule| points.put(rule));
+    let rule = match Rule::from_json(&id, body) {
+        Ok(rule) => rule,
+        Err(error) => return refusal(StatusCode::UNPROCESSABLE_ENTITY, error),
+    };
+    // Filling a ballast takes long enough to make other calls wait.
+    let Ok(placed) = tokio::task::spawn_blocking(move || points.put(rule)).await else {
+        return refusal(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "the rule could not be put in force",
+        );
+    };
     match placed {
         Ok(Placed::Created) => (StatusCode::CREATED, Json(json!({ "id": id }))).into_response(),
         Ok(Placed::Unchanged) => Json(json!({ "id": id })).into_response(),

@@ -10,15 +10,17 @@ use tokio::time::Instant;
 use crate::point::Locked;
 
 /// Calls that the window holds; no rate is computed before it is full.
-const WINDOW: usize = 16;
-/// Share of failed, or of slow, calls at which it opens.
-const THRESHOLD: f64 = 0.5;
+const WINDOW: usize = 200;
+/// Percent of failed calls at which it opens: low, so that a fault on a fifth of the calls opens it.
+pub(super) const FAILURE_THRESHOLD: f64 = 18.0;
+/// Percent of slow calls at which it opens.
+pub(super) const SLOW_THRESHOLD: f64 = 50.0;
 /// A call at least this long is slow.
 const SLOW: Duration = Duration::from_millis(800);
 /// How long it stays open.
-const WAIT: Duration = Duration::from_millis(600);
+const WAIT: Duration = Duration::from_millis(500);
 /// Calls let through to decide when half open.
-const TRIALS: usize = 5;
+const TRIALS: usize = 3;
 
 /// What ends the open state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -292,9 +294,10 @@ impl Machine {
             return;
         }
         let share = |of: fn(&Record) -> bool| {
-            self.window.iter().filter(|record| of(record)).count() as f64 / capacity as f64
+            100.0 * self.window.iter().filter(|record| of(record)).count() as f64 / capacity as f64
         };
-        if share(|record| record.failed) >= THRESHOLD || share(|record| record.slow) >= THRESHOLD {
+        if share(|record| record.failed) >= FAILURE_THRESHOLD || share(|record| record.slow) >= SLOW_THRESHOLD
+        {
             self.enter(State::Open {
                 since: Instant::now(),
             });

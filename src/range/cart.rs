@@ -22,7 +22,7 @@ const FRESH: Duration = Duration::from_secs(2);
 /// Most entries of the local cache.
 const MOST_ENTRIES: usize = 10_000;
 /// Share of the carts that Redis has.
-const REDIS_HAS: f64 = 0.95;
+const REDIS_HAS: f64 = 0.85;
 
 /// What a miss of the local cache does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,6 +18,15 @@ const IDLE: Duration = Duration::from_secs(30);
 
 const NO_BACKEND: &str = "No such backend.\n";
 const NO_SERVER: &str = "No such server.\n";
+const UNKNOWN: &str = "Unknown command. Please enter one of the following commands only:
+  get weight <bk>/<srv>                   : report a server's current weight
+  set server <bk>/<srv> [opts]            : change a server's state, weight, address or ssl
+  show info [desc|json|typed|float]*      : report information about the running process
+  show servers state [<backend>]          : dump volatile server information (all or for a single backend)
+  show stat [desc|json|no-maint|typed|up]*: report counters for each proxy and server
+  prompt                                  : toggle interactive mode with prompt
+  quit                                    : disconnect
+";
 const REQUIRE_BOTH: &str = "Require 'backend/server'.\n";
 
 /// Serves the runtime API until `stop`.
@@ -47,7 +56,7 @@ pub(super) async fn serve(
     }
 }
 
-/// Answers each line; like HAProxy it closes after the first one unless `prompt` was given.
+/// Answers each line; like HAProxy it closes after those that came together, unless `prompt` was given.
 async fn converse(stream: TcpStream, backends: &[Backend]) -> std::io::Result<()> {
     let mut stream = BufReader::new(stream);
     let mut interactive = false;
@@ -60,27 +69,21 @@ async fn converse(stream: TcpStream, backends: &[Backend]) -> std::io::Result<()
         }
         let line = String::from_utf8_lossy(&line);
         let mut answer = String::new();
-        for command in line
-            .trim_end()
-            .split(';')
-            .map(str::trim)
-            .filter(|command| !command.is_empty())
-        {
+        // A `;` at the end is followed by an empty command, and that is unknown.
+        for command in line.trim_end().split(';').map(str::trim) {
             match command {
                 "prompt" => interactive = !interactive,
                 "quit" => return stream.get_mut().write_all(answer.as_bytes()).await,
-                _ => {
-                    answer.push_str(&answer_to(command, backends));
-                    // An empty line ends each answer.
-                    answer.push('\n');
-                }
+                _ => answer.push_str(&answer_to(command, backends)),
             }
+            // An empty line ends each answer.
+            answer.push('\n');
         }
         if interactive {
             answer.push_str("> ");
         }
         stream.get_mut().write_all(answer.as_bytes()).await?;
-        if !interactive {
+        if !interactive && !stream.buffer().contains(&b'\n') {
             return stream.get_mut().shutdown().await;
         }
     }
@@ -109,21 +112,8 @@ fn answer_to(command: &str, backends: &[Backend]) -> String {
         ["set", "server", target, ..] => with_server(backends, target, |_| {
             "usage: set server <backend>/<server> addr | agent | agent-addr | agent-port | agent-send | check-addr | check-port | fqdn | health | ssl | state | weight\n".into()
         }),
-        _ => unknown(command),
+        _ => UNKNOWN.into(),
     }
-}
-
-fn unknown(command: &str) -> String {
-    let first: String = command
-        .split_whitespace()
-        .next()
-        .unwrap_or_default()
-        .chars()
-        .take(40)
-        .collect();
-    format!(
-        "Unknown command: '{first}', but maybe one of the following ones is a better match:\n  show stat\n  show servers state [<backend>]\n  get weight <bk>/<srv>\n  set server <bk>/<srv> [opts]\n  prompt\n  quit\n"
-    )
 }
 
 fn with_server(backends: &[Backend], target: &str, act: impl FnOnce(&Server) -> String) -> String {
@@ -142,8 +132,17 @@ fn set_weight(server: &Server, text: &str) -> String {
         Some(number) => (number, true),
         None => (text, false),
     };
+    let digits = number
+        .trim_start_matches('-')
+        .bytes()
+        .take_while(u8::is_ascii_digit)
+        .count();
+    // These two sentences alone come without the empty line.
     let Ok(number) = number.parse::<i64>() else {
-        return "Trailing garbage in weight string.\n".into();
+        return match digits {
+            0 => "Empty weight string empty or preceded by garbage".into(),
+            _ => "Trailing garbage in weight string".into(),
+        };
     };
     let weight = match relative {
         true if number < 0 => return "Relative weight must be positive.\n".into(),
@@ -191,7 +190,7 @@ fn servers_state<'a>(backends: impl Iterator<Item = &'a Backend>) -> String {
         for (server, id) in backend.servers.iter().zip(1..) {
             let (op, admin) = state_numbers(server.admin());
             text.push_str(&format!(
-                "{} {} {id} {} 127.0.0.1 {op} {admin} {} {INITIAL_WEIGHT} {} 1 0 0 0 0 0 0 - {} - 0 0 - - 0\n",
+                "{} {} {id} {} 127.0.0.1 {op} {admin} {} {INITIAL_WEIGHT} {} 1 0 2 0 0 0 0 - {} - 0 0 - - 0\n",
                 backend.id,
                 backend.name,
                 server.name,
