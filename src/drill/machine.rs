@@ -216,7 +216,11 @@ impl Machine {
 
     /// When the first step began, while steps run.
     pub fn running_since(&self) -> Option<Moment> {
-        if let State::Running { began, .. } = &self.state { Some(*began) } else { None }
+        if let State::Running { began, .. } = &self.state {
+            Some(*began)
+        } else {
+            None
+        }
     }
 
     /// Whether a fault may be there: something was intended and has not been read back as gone.

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use futures::{StreamExt, stream};
+use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
 use reqwest::Url;
 use tokio::time::{Instant, timeout};
 
@@ -165,11 +165,13 @@ impl Scraper {
 
     /// The pages of all targets, or why there is none, in the targets' order.
     async fn pages(&self) -> Vec<(&Target, Result<String, String>)> {
-        stream::iter(&self.targets)
-            .map(|target| async move { (target, self.page(target).await) })
-            .buffered(IN_FLIGHT)
-            .collect()
-            .await
+        // Boxed one by one: as a closure of a stream, the compiler cannot show that the future may change threads.
+        let pages: Vec<BoxFuture<'_, _>> = self
+            .targets
+            .iter()
+            .map(|target| async move { (target, self.page(target).await) }.boxed())
+            .collect();
+        stream::iter(pages).buffered(IN_FLIGHT).collect().await
     }
 
     async fn page(&self, target: &Target) -> Result<String, String> {
