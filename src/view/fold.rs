@@ -62,7 +62,7 @@ impl RunView {
                     guard: *guard,
                 })
             }
-            Body::SnapshotTaken(snapshot) => self.snapshot = Some(count(snapshot)),
+            Body::SnapshotTaken(snapshot) => self.snapshot = Some(SnapshotView::of(snapshot)),
             Body::Refused { reasons } => self.refused = reasons.clone(),
             Body::Baseline(row) => self.baseline_row(row.clone(), at),
             Body::CannotArm { reasons } => self.cannot_arm = reasons.clone(),
@@ -372,6 +372,7 @@ impl RunView {
             zh: line::line(event, header, Lang::Zh),
         };
         keep(&mut self.journal, line, MAX_LINES);
+        self.lines += 1;
     }
 
     /// Readings are not in the journal, but a guard whose health has changed is, and a recovery step that begins.
@@ -401,27 +402,30 @@ fn keep<T>(queue: &mut VecDeque<T>, item: T, most: usize) {
     queue.push_back(item);
 }
 
-fn count(snapshot: &Snapshot) -> SnapshotView {
-    SnapshotView {
-        servers: snapshot.gateway.len(),
-        breakers: snapshot.breakers.len(),
-        not_closed: snapshot
-            .breakers
-            .iter()
-            .filter(|b| b.state != BreakerState::Closed)
-            .count(),
-        flags: snapshot.flags.iter().map(|f| f.keys.len()).sum(),
-        retry_queues: snapshot.retry_queues.len(),
-        backlog: snapshot
-            .retry_queues
-            .iter()
-            .fold(0, |sum, q| q.backlog.saturating_add(sum)),
-        foreign: snapshot
-            .foreign
-            .iter()
-            .take(MAX_REMARKS)
-            .map(|f| harmless(f, MAX_TEXT))
-            .collect(),
+impl SnapshotView {
+    /// Counts what was read.
+    pub(super) fn of(snapshot: &Snapshot) -> Self {
+        Self {
+            servers: snapshot.gateway.len(),
+            breakers: snapshot.breakers.len(),
+            not_closed: snapshot
+                .breakers
+                .iter()
+                .filter(|b| b.state != BreakerState::Closed)
+                .count(),
+            flags: snapshot.flags.iter().map(|f| f.keys.len()).sum(),
+            retry_queues: snapshot.retry_queues.len(),
+            backlog: snapshot
+                .retry_queues
+                .iter()
+                .fold(0, |sum, q| q.backlog.saturating_add(sum)),
+            foreign: snapshot
+                .foreign
+                .iter()
+                .take(MAX_REMARKS)
+                .map(|f| harmless(f, MAX_TEXT))
+                .collect(),
+        }
     }
 }
 

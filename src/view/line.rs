@@ -1,6 +1,6 @@
 //! An event as one line of text, for the journal screen, the plain reporter and `show`.
 
-use super::{MAX_TEXT, Tone, label::guard_label, label::query_label, label::row_label};
+use super::{MAX_TEXT, SnapshotView, Tone, label::guard_label, label::query_label, label::row_label};
 use crate::model::{
     amount::{Level, Share, thousands},
     event::{
@@ -223,27 +223,8 @@ impl Teller<'_> {
     }
 
     fn snapshot(&self, snapshot: &Snapshot) -> String {
-        let flags: usize = snapshot.flags.iter().map(|f| f.keys.len()).sum();
-        let mut parts = Vec::new();
-        for (count, en, zh) in [
-            (snapshot.gateway.len(), "servers", "网关节点"),
-            (snapshot.breakers.len(), "breakers", "熔断器"),
-            (flags, "flags", "开关"),
-            (snapshot.retry_queues.len(), "retry queues", "重试队列"),
-            (
-                snapshot.foreign.len(),
-                "foreign faults, left alone",
-                "外来故障, 不动",
-            ),
-        ] {
-            if count > 0 {
-                parts.push(format!("{count} {}", self.t(en, zh)));
-            }
-        }
-        if parts.is_empty() {
-            parts.push(self.t("nothing to put back", "无可恢复项").to_owned());
-        }
-        format!("{} {}", self.t("snapshot:", "快照:"), parts.join(", "))
+        let line = snapshot_line(&SnapshotView::of(snapshot), self.lang);
+        format!("{} {line}", self.t("snapshot:", "快照:"))
     }
 
     fn show(&self, query: &Query, value: Option<f64>) -> String {
@@ -426,6 +407,31 @@ impl Teller<'_> {
             list.join("; ")
         )
     }
+}
+
+/// `8 servers, 8 breakers, 3 flags`, or that there is nothing to put back.
+pub(crate) fn snapshot_line(snapshot: &SnapshotView, lang: Lang) -> String {
+    let counts = [
+        (snapshot.servers, "servers", "网关节点"),
+        (snapshot.breakers, "breakers", "熔断器"),
+        (snapshot.not_closed, "of them not closed", "其中未闭合"),
+        (snapshot.flags, "flags", "开关"),
+        (snapshot.retry_queues, "retry queues", "重试队列"),
+        (
+            snapshot.foreign.len(),
+            "foreign faults, left alone",
+            "外来故障, 不动",
+        ),
+    ];
+    let parts: Vec<_> = counts
+        .iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, en, zh)| format!("{count} {}", lang.pick(en, zh)))
+        .collect();
+    if parts.is_empty() {
+        return lang.pick("nothing to put back", "无可恢复项").to_owned();
+    }
+    parts.join(", ")
 }
 
 /// `order-0 (1 of 8): coupon.query delay 2s; 30.0/s × 20% × 2.5s = 15 of 50 threads`.

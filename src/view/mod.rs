@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use label::{guard_label, query_label, row_label, short_age};
 pub use line::line;
+pub(crate) use line::{hits_line, reach_line, snapshot_line};
 pub use parts::*;
 
 use crate::model::{
@@ -101,6 +102,8 @@ pub struct RunView {
     pub windowed: Vec<Query>,
     /// The newest lines of the journal, without readings.
     pub journal: VecDeque<Line>,
+    /// How many lines the journal has had in all.
+    pub lines: u64,
     /// How it ended.
     pub outcome: Option<Outcome>,
 }

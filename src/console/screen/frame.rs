@@ -1,0 +1,367 @@
+//! The lines that never drop: whose run this is and where it is; what the keys do.
+
+use super::super::{
+    action::{Action, BINDINGS},
+    app::{ANSWER, EXTENSION, Message},
+    cells::{Strip, cut, rule, width as cells},
+    coach,
+    scene::{Scene, health_role},
+    theme::Role,
+};
+use crate::{
+    model::{
+        environment::Stage,
+        event::Header,
+        phase::Phase,
+        text::Word,
+        time::{Moment, Span},
+    },
+    view::{FaultState, RunView},
+};
+
+/// Lines 1 and 2, and a rule.
+pub(crate) fn top(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
+    vec![title(scene, width), status(scene, width), rule(width)]
+}
+
+/// A rule that carries the message, the coach's line if wanted, and the keys.
+pub(crate) fn bottom(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
+    let mut lines = vec![message_rule(scene, width)];
+    if scene.options.coach {
+        lines.push(
+            Strip::of(Role::Good, " ▸ ")
+                .text(Role::Plain, coach::hint(scene))
+                .cut_to(width),
+        );
+    }
+    lines.push(keys(scene, width));
+    lines
+}
+
+fn title(scene: &Scene<'_>, width: usize) -> Strip {
+    let clock = Strip::of(Role::Plain, scene.clock(scene.now));
+    let left = Strip::of(Role::Strong, " allclear");
+    let Some(header) = scene.header() else {
+        return left
+            .gap(2)
+            .text(Role::Dim, scene.t("waiting for the keeper", "等待守护进程"))
+            .ending_in(clock.gap(1), width);
+    };
+    let right = Strip::of(Role::Dim, format!("{} ", scene.t("run", "演练")))
+        .text(Role::Plain, header.run.as_str())
+        .gap(2)
+        .join(clock)
+        .gap(1);
+    let left = left
+        .gap(2)
+        .text(Role::Plain, header.drill.as_str())
+        .gap(2)
+        .join(place(scene, header));
+    left.ending_in(right, width)
+}
+
+fn place(scene: &Scene<'_>, header: &Header) -> Strip {
+    let role = match header.stage {
+        Stage::Production => Role::Look,
+        Stage::Practice | Stage::Preprod | Stage::Shadow => Role::Plain,
+    };
+    let only_looks = if scene.options.read_only {
+        scene.t("  READ ONLY", "  只读")
+    } else {
+        ""
+    };
+    Strip::of(
+        role,
+        format!("[{} {}]", header.stage.word(scene.lang()), header.environment),
+    )
+    .text(Role::Look, only_looks)
+}
+
+fn status(scene: &Scene<'_>, width: usize) -> Strip {
+    let phase = scene.view.phase;
+    let left = Strip::default()
+        .gap(1)
+        .text(Role::Strong, phase.phase.word(scene.lang()))
+        .text(Role::Plain, running_clock(scene))
+        .join(live(scene));
+    let left = match phase.phase {
+        Phase::Preflight => left
+            .gap(3)
+            .text(Role::Plain, scene.t("touches nothing", "不触碰任何东西")),
+        Phase::Baseline => baseline(scene, left),
+        Phase::Armed => left
+            .gap(3)
+            .text(Role::Plain, scene.t("nothing injected yet", "尚未注入")),
+        Phase::Running if scene.view.recovering.is_none() => left,
+        Phase::Running | Phase::Recovering | Phase::Verifying => cause(scene, left),
+        Phase::Closed => closed(scene, left),
+    };
+    left.ending_in(right(scene), width)
+}
+
+fn baseline(scene: &Scene<'_>, left: Strip) -> Strip {
+    let left = left
+        .gap(3)
+        .text(Role::Plain, scene.t("nothing injected", "未注入"));
+    match scene.view.phase.until {
+        Some(until) => left
+            .gap(3)
+            .text(Role::Dim, scene.t("earliest arm ", "最早发起 "))
+            .text(Role::Plain, scene.clock(until)),
+        None => left,
+    }
+}
+
+fn cause(scene: &Scene<'_>, left: Strip) -> Strip {
+    match &scene.view.recovering {
+        Some(recovering) => left
+            .gap(3)
+            .text(Role::Plain, recovering.cause.describe(scene.lang())),
+        None => left,
+    }
+}
+
+fn closed(scene: &Scene<'_>, left: Strip) -> Strip {
+    let hypothesis = scene.view.outcome.as_ref().and_then(|o| o.hypothesis);
+    let left = match hypothesis {
+        Some(hypothesis) => left.gap(3).text(Role::Strong, hypothesis.word(scene.lang())),
+        None => left,
+    };
+    match scene.ending() {
+        Some((role, words)) => left.gap(3).text(role, words),
+        None => left
+            .gap(3)
+            .text(Role::Look, scene.t("no outcome yet", "尚无结果")),
+    }
+}
+
+/// ` 04:12/10:00`: since when, of how long.
+pub(crate) fn running_clock(scene: &Scene<'_>) -> String {
+    let phase = scene.view.phase;
+    let (since, until) = match phase.phase {
+        Phase::Closed => return String::new(),
+        Phase::Recovering | Phase::Verifying => {
+            let span = scene.view.recovering_for(scene.now).unwrap_or(Span::ZERO);
+            return format!(" {}", span.clock());
+        }
+        Phase::Running if phase.until.is_none() => step_times(scene.view).unwrap_or((phase.since, None)),
+        _ => (phase.since, phase.until),
+    };
+    let passed = scene.since(since).clock();
+    match until {
+        Some(until) => format!(" {passed}/{}", until.since(since).clock()),
+        None => format!(" {passed}"),
+    }
+}
+
+fn step_times(view: &RunView) -> Option<(Moment, Option<Moment>)> {
+    let step = view.steps.iter().find(|s| s.runs())?;
+    Some((step.started?, step.until))
+}
+
+/// `   1 fault LIVE   expires itself 14:12:30`, as long as any may be live.
+pub(crate) fn live(scene: &Scene<'_>) -> Strip {
+    let faults: Vec<_> = scene.view.live_faults().collect();
+    if faults.is_empty() {
+        return Strip::default();
+    }
+    let known = faults.iter().filter(|f| f.state == FaultState::Live).count();
+    let noun = if faults.len() == 1 {
+        scene.t("fault", "个故障")
+    } else {
+        scene.t("faults", "个故障")
+    };
+    let word = if known > 0 {
+        scene.t("LIVE", "已注入")
+    } else {
+        scene.t("MAYBE LIVE", "可能已注入")
+    };
+    let strip = Strip::default()
+        .gap(3)
+        .text(Role::Alarm, format!("{} {noun} {word}", faults.len()));
+    if scene.view.phase.phase != Phase::Running {
+        return strip;
+    }
+    let expiries: Option<Vec<Moment>> = faults.iter().map(|f| f.expires).collect();
+    match expiries.and_then(|all| all.into_iter().max()) {
+        Some(last) if last > scene.now => strip
+            .gap(3)
+            .text(
+                Role::Dim,
+                if faults.len() == 1 {
+                    scene.t("expires itself ", "自行失效 ")
+                } else {
+                    scene.t("expire themselves ", "自行失效 ")
+                },
+            )
+            .text(Role::Plain, scene.clock(last)),
+        Some(_) => strip.gap(3).text(
+            Role::Look,
+            scene.t("expiry passed, not read back", "已过期, 未回读"),
+        ),
+        None => strip
+            .gap(3)
+            .text(Role::Look, scene.t("no expiry of its own", "不会自行失效")),
+    }
+}
+
+fn right(scene: &Scene<'_>) -> Strip {
+    if let Some(why) = &scene.ui.lost {
+        let why = cut(why, 24);
+        return Strip::of(
+            Role::Look,
+            format!("{} {why}", scene.t("NO KEEPER:", "无守护进程:")),
+        )
+        .gap(1);
+    }
+    if scene.over() {
+        return Strip::default();
+    }
+    let strip = match scene.view.worst_guard() {
+        Some((index, guard)) => {
+            let samples = scene
+                .header()
+                .and_then(|h| h.guard.get(index))
+                .map_or(0, |g| g.samples);
+            let health = guard.state.health.word(scene.lang());
+            let text = format!(
+                "{} {health} {}/{samples}",
+                scene.t("guard", "守护"),
+                guard.state.bad
+            );
+            Strip::of(health_role(guard.state.health), text).gap(2)
+        }
+        None => Strip::default(),
+    };
+    strip
+        .text(Role::Dim, scene.t("watching: ", "观看: "))
+        .text(Role::Plain, scene.view.watching.to_string())
+        .gap(1)
+}
+
+fn message_rule(scene: &Scene<'_>, width: usize) -> Strip {
+    match message(scene) {
+        None => rule(width),
+        Some((role, text)) => {
+            let text = cut(&text, width.saturating_sub(8));
+            let rest = width.saturating_sub(cells(&text) + 5);
+            rule(3).text(role, format!(" {text} ")).join(rule(rest))
+        }
+    }
+}
+
+fn message(scene: &Scene<'_>) -> Option<(Role, String)> {
+    let unanswered = scene
+        .ui
+        .asked
+        .filter(|_| scene.view.recovering.is_none() && !scene.over());
+    if let Some(asked) = unanswered {
+        let waited = scene.since(asked);
+        if waited >= ANSWER || matches!(scene.ui.message, Some(Message::NotSent(_))) {
+            let words = scene.t(
+                "NO ANSWER from the keeper; type elsewhere:",
+                "守护进程无应答; 请另开终端输入:",
+            );
+            return Some((Role::Look, format!("{words} allclear recover {}", scene.run())));
+        }
+        let words = scene.t("RECOVER SENT, waiting for the keeper", "已发出恢复, 等待守护进程");
+        return Some((Role::Look, words.to_owned()));
+    }
+    let (en, zh) = match scene.ui.message.as_ref()? {
+        Message::AlreadyRecovering => ("recovery is running already; see 3", "恢复已在进行; 见 3"),
+        Message::Over => ("the run is over; nothing was changed", "演练已结束; 未作改动"),
+        Message::ReadOnly => (
+            "this console only looks (--read-only)",
+            "本终端只读 (--read-only)",
+        ),
+        Message::PasteIgnored => (
+            "paste ignored: it never presses keys",
+            "粘贴已忽略: 粘贴不会触发按键",
+        ),
+        Message::NoteSent => ("note sent", "备注已发出"),
+        Message::ExtensionAsked => ("asked for 5m more", "已请求延长 5m"),
+        Message::NotInBaseline => ("only the baseline can be extended", "只有静默观察可以延长"),
+        Message::NotSent(why) => {
+            let words = scene.t("NOT SENT:", "未发出:");
+            return Some((Role::Look, format!("{words} {why}")));
+        }
+    };
+    Some((Role::Plain, scene.t(en, zh).to_owned()))
+}
+
+fn keys(scene: &Scene<'_>, width: usize) -> Strip {
+    if let Some(note) = &scene.ui.note {
+        return note_field(scene, note, width);
+    }
+    let mut strip = Strip::default();
+    for (key, words) in footer(scene) {
+        let piece = Strip::of(Role::Key, key).gap(1).text(Role::Plain, words);
+        if strip.width() + piece.width() + 3 > width {
+            break;
+        }
+        let gap = if strip.width() == 0 { 1 } else { 3 };
+        strip = strip.gap(gap).join(piece);
+    }
+    strip
+}
+
+fn note_field(scene: &Scene<'_>, note: &str, width: usize) -> Strip {
+    let help = scene.t(
+        "Enter send  Esc cancel  Ctrl-R RECOVER",
+        "Enter 发送  Esc 取消  Ctrl-R 恢复",
+    );
+    let room = width.saturating_sub(cells(help) + 12);
+    let field = Strip::of(Role::Key, scene.t(" note> ", " 备注> "))
+        .text(Role::Plain, tail(note, room))
+        .text(Role::Picked, " ");
+    field.ending_in(Strip::of(Role::Dim, help).gap(1), width)
+}
+
+/// The end of a text, at most `room` cells of it: where one writes.
+fn tail(text: &str, room: usize) -> &str {
+    let mut from = 0;
+    for (start, _) in text.char_indices() {
+        from = start;
+        if cells(&text[start..]) <= room {
+            break;
+        }
+    }
+    &text[from..]
+}
+
+/// The footer's keys, the most important first. The words depend on what a key would do now.
+pub(crate) fn footer(scene: &Scene<'_>) -> Vec<(&'static str, String)> {
+    let allowed = |action: Action| {
+        let asks = BINDINGS.iter().any(|b| b.action == action && b.asks);
+        !(asks && (scene.options.read_only || scene.over()))
+    };
+    let phase = scene.view.phase.phase;
+    let mut keys = Vec::new();
+    if allowed(Action::Recover) {
+        keys.push(("r", recover_words(scene).to_owned()));
+    }
+    let leave = if scene.over() {
+        scene.t("leave", "离开")
+    } else {
+        scene.t("leave (run goes on)", "离开 (演练继续)")
+    };
+    keys.push(("q", leave.to_owned()));
+    if allowed(Action::Extend) && matches!(phase, Phase::Preflight | Phase::Baseline) {
+        keys.push(("e", format!("{} {EXTENSION}", scene.t("extend", "延长"))));
+    }
+    keys.push(("1-6", scene.t("screens", "画面").to_owned()));
+    if allowed(Action::Note) {
+        keys.push(("n", scene.t("note", "备注").to_owned()));
+    }
+    keys.push(("?", scene.t("help", "帮助").to_owned()));
+    keys
+}
+
+fn recover_words(scene: &Scene<'_>) -> &'static str {
+    let (en, zh) = match scene.view.phase.phase {
+        _ if scene.view.recovering.is_some() => ("recovering already", "已在恢复"),
+        _ if scene.view.faults.is_empty() => ("cancel (nothing to undo)", "取消 (无可撤销)"),
+        _ => ("STOP+RECOVER", "停止并恢复"),
+    };
+    scene.lang().pick(en, zh)
+}

@@ -1,0 +1,176 @@
+//! How the run ended: whether the hypothesis held, whether everything is back, the three times, what may remain with
+//! the command for each, and what to type next.
+
+use super::{
+    super::{
+        cells::{Strip, wrap},
+        scene::Scene,
+        theme::Role,
+    },
+    heading,
+};
+use crate::{
+    model::{
+        recovery::{Certainty, Leftover, Milestone},
+        sheet::Hypothesis,
+        text::Word,
+    },
+    view::{Ending, FaultState},
+};
+
+/// The block in place of the guard's, once the run is over.
+pub(super) fn lines(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
+    let mut lines = vec![verdict(scene).cut_to(width)];
+    lines.extend(hypothesis(scene, width));
+    if scene.view.ending() == Some(Ending::Refused) {
+        lines.extend(reasons(scene, width));
+    } else {
+        lines.push(times(scene).cut_to(width));
+    }
+    lines.extend(remains(scene, width));
+    lines.push(next(scene));
+    lines
+}
+
+fn verdict(scene: &Scene<'_>) -> Strip {
+    let hypothesis = scene.view.outcome.as_ref().and_then(|o| o.hypothesis);
+    let strip = Strip::default().gap(1);
+    let strip = match hypothesis {
+        Some(h) => strip.text(hypothesis_role(h), h.word(scene.lang())).gap(3),
+        None if scene.view.ending() == Some(Ending::Refused) => strip,
+        None => strip
+            .text(Role::Plain, scene.t("no fault was armed", "未注入故障"))
+            .gap(3),
+    };
+    let strip = match scene.ending() {
+        Some((role, words)) => strip.text(role, words),
+        None => strip,
+    };
+    match scene.view.outcome.as_ref().and_then(|o| o.cause.as_ref()) {
+        Some(cause) => strip.gap(3).text(Role::Dim, cause.describe(scene.lang())),
+        None => strip,
+    }
+}
+
+fn hypothesis_role(hypothesis: Hypothesis) -> Role {
+    match hypothesis {
+        Hypothesis::Held => Role::Good,
+        Hypothesis::Falsified | Hypothesis::Undecided => Role::Look,
+    }
+}
+
+fn hypothesis(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
+    let text = scene.header().map_or("", |h| h.hypothesis.get(scene.lang()));
+    let lines = wrap(text, width.saturating_sub(2)).into_iter().take(2);
+    lines
+        .map(|l| Strip::default().gap(1).text(Role::Dim, l))
+        .collect()
+}
+
+fn reasons(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
+    let mut lines = Vec::new();
+    for reason in &scene.view.refused {
+        for (index, part) in wrap(reason, width.saturating_sub(4))
+            .into_iter()
+            .enumerate()
+            .take(3)
+        {
+            let sign = if index == 0 { " ! " } else { "   " };
+            lines.push(Strip::of(Role::Look, sign).text(Role::Plain, part));
+        }
+    }
+    lines
+}
+
+/// `FAULTS GONE 0.8s   USERS OK 12s   ALL CLEAR 1m40s`: apart, because they are not the same.
+pub(super) fn times(scene: &Scene<'_>) -> Strip {
+    let mut strip = Strip::default();
+    for milestone in [Milestone::FaultsGone, Milestone::UsersOk, Milestone::AllClear] {
+        let word = milestone.word(scene.lang());
+        let contradicted =
+            milestone == Milestone::AllClear && scene.view.ending().is_some_and(|e| e != Ending::AllClear);
+        let (role, time) = match scene.view.times.of(milestone) {
+            Some(time) if !contradicted => (Role::Good, time.to_string()),
+            _ => (Role::Dim, "--".to_owned()),
+        };
+        let width = crate::console::cells::width(word) + 13;
+        strip = strip
+            .gap(1)
+            .join(Strip::of(role, format!("{word} {time}")).filled(width));
+    }
+    strip
+}
+
+/// What may remain, and how to remove it by hand.
+pub(super) fn remains(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
+    let mut lines = Vec::new();
+    let live: Vec<_> = scene.view.live_faults().collect();
+    if scene.over() && !live.is_empty() {
+        for fault in live {
+            let state = match &fault.state {
+                FaultState::Live => scene.t("LIVE, never read back as gone", "已注入, 未回读确认清除"),
+                _ => scene.t("may be live", "可能已注入"),
+            };
+            lines.push(Strip::of(Role::Alarm, format!(" ! {} {state}", fault.id)).cut_to(width));
+        }
+    }
+    if scene.view.may_remain.is_empty() {
+        return lines;
+    }
+    let title = format!(
+        " {}: {}",
+        scene.t("MAY REMAIN", "可能残留"),
+        scene.view.may_remain.len()
+    );
+    lines.push(Strip::of(Role::Alarm, title));
+    for left in &scene.view.may_remain {
+        lines.extend(leftover(scene, left, width));
+    }
+    lines
+}
+
+fn leftover(scene: &Scene<'_>, left: &Leftover, width: usize) -> Vec<Strip> {
+    let certainty = match left.certainty {
+        Certainty::Seen => String::new(),
+        Certainty::Unknown => format!(" ({})", left.certainty.word(scene.lang())),
+    };
+    let mut lines = Vec::new();
+    let text = format!("{}{certainty}: {}", left.what, left.why);
+    for (index, part) in wrap(&text, width.saturating_sub(5)).into_iter().enumerate() {
+        let sign = if index == 0 { " ! " } else { "   " };
+        lines.push(Strip::of(Role::Alarm, sign).text(Role::Plain, part));
+    }
+    match &left.by_hand {
+        Some(command) => {
+            let title = scene.t("by hand: ", "手工: ");
+            let indent = crate::console::cells::width(title);
+            for (index, part) in wrap(command, width.saturating_sub(indent + 4))
+                .into_iter()
+                .enumerate()
+            {
+                let title = if index == 0 { title } else { "" };
+                lines.push(
+                    Strip::default()
+                        .gap(3)
+                        .col(Role::Dim, title, indent)
+                        .text(Role::Strong, part),
+                );
+            }
+        }
+        None => lines.push(
+            Strip::default()
+                .gap(3)
+                .text(Role::Dim, scene.t("no command is known", "无已知命令")),
+        ),
+    }
+    lines
+}
+
+fn next(scene: &Scene<'_>) -> Strip {
+    let run = scene.run();
+    heading(scene.t("next:", "接着:"))
+        .gap(1)
+        .text(Role::Key, format!("allclear show {run}"))
+        .gap(3)
+        .text(Role::Key, format!("allclear export {run}"))
+}
