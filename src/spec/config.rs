@@ -1,0 +1,260 @@
+//! allclear.yaml: environments and settings.
+
+use std::collections::BTreeMap;
+
+use super::{
+    dashboard::key_name,
+    diagnostic::Problem,
+    fields::{self, Fields},
+    report::Report,
+    secret,
+    shape::{Form, Scalar},
+    shapes::config::{CONFIG, ENVIRONMENT},
+    steps::headers,
+    tree::{Entry, Node},
+    values::{self, Bad, meant, quoted},
+};
+use crate::model::{
+    environment::{Auth, ClientCert, Environment, MetricsSource, Prometheus, Redis, Stage, Webhook},
+    ids::{EnvironmentName, InstanceName, ServerName, ServiceName},
+    text::Lang,
+};
+
+/// The environment that is built in; a file cannot have one of this name.
+const BUILT_IN: &str = "range";
+
+/// What `allclear.yaml` says.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Config {
+    /// The environments, without the built-in `range`.
+    pub environments: BTreeMap<EnvironmentName, Environment>,
+    /// The environment that is used when none is named.
+    pub default: Option<EnvironmentName>,
+    /// More folders where dashboards are looked for.
+    pub dashboards: Vec<String>,
+    /// The language of screens and reports.
+    pub lang: Option<Lang>,
+    /// Where runs are kept.
+    pub state_dir: Option<String>,
+}
+
+pub(super) fn read(report: &Report, tree: &Node) -> Option<Config> {
+    let fields = Fields::open(report, tree, &CONFIG)?;
+    let entries = fields.named("environments");
+    let environments = entries
+        .iter()
+        .filter_map(|entry| read_entry(report, entry))
+        .collect();
+    let default = fields.name("default", EnvironmentName::new);
+    if let Some(name) = &default
+        && name.as_str() != BUILT_IN
+        && !entries.iter().any(|entry| entry.key == name.as_str())
+    {
+        let names = entries.iter().map(|e| e.key.as_str()).chain([BUILT_IN]);
+        let bad = Bad::new(format!("there is no environment `{name}`")).help(meant(
+            name.as_str(),
+            "environments",
+            names,
+        ));
+        fields.wrong("default", Problem::UnknownName, bad);
+    }
+    Some(Config {
+        environments,
+        default,
+        dashboards: fields.ones("dashboards", values::token),
+        lang: fields
+            .word("lang")
+            .map(|word| if word == "zh" { Lang::Zh } else { Lang::En }),
+        state_dir: fields.one("state_dir", values::token),
+    })
+}
+
+fn read_entry(report: &Report, entry: &Entry) -> Option<(EnvironmentName, Environment)> {
+    let name = key_name(report, &entry.key, &entry.key_span, EnvironmentName::new);
+    if entry.key == BUILT_IN {
+        let bad = Bad::new("the environment `range` is built in").help("give this one another name");
+        report.error(&entry.key_span, Problem::DuplicateName, bad);
+    }
+    let fields = Fields::open(report, &entry.value, &ENVIRONMENT)?;
+    let stage = fields.word("stage").map(|word| match word.as_str() {
+        "practice" => Stage::Practice,
+        "preprod" => Stage::Preprod,
+        "shadow" => Stage::Shadow,
+        _ => Stage::Production,
+    });
+    let metrics = read_source(&fields);
+    let services = read_services(&fields);
+    let redis = servers(&fields, "redis", |node| {
+        read_redis(&Fields::open(report, node, &super::shapes::config::REDIS)?)
+    });
+    let socket = Form::One(Scalar::Socket);
+    let gateways = servers(&fields, "gateways", |node| {
+        fields::one(report, node, &socket, values::socket)
+    });
+    let notify = fields
+        .maps("notify")
+        .iter()
+        .filter_map(|n| read_webhook(&n.map("webhook")?))
+        .collect();
+    let name = name?;
+    let environment = Environment {
+        name: name.clone(),
+        stage: stage?,
+        metrics: metrics?,
+        services,
+        redis,
+        gateways,
+        notify,
+    };
+    Some((name, environment))
+}
+
+fn read_source(fields: &Fields) -> Option<MetricsSource> {
+    if let Some(scrape) = fields.map("scrape") {
+        let (every, path) = (scrape.some_time("every"), scrape.one_or("path", path));
+        return Some(MetricsSource::Scrape {
+            every: every?,
+            path: path?,
+        });
+    }
+    fields
+        .map("prometheus")
+        .and_then(|p| read_prometheus(&p))
+        .map(MetricsSource::Prometheus)
+}
+
+fn path(text: &str) -> Result<String, Bad> {
+    let path = values::token(text)?;
+    if path.starts_with('/') && !path.contains(' ') {
+        Ok(path)
+    } else {
+        Err(Bad::new(format!("{} is not a path", quoted(text))).help("begin with `/`"))
+    }
+}
+
+fn read_prometheus(fields: &Fields) -> Option<Prometheus> {
+    let url = web_address(fields, "url");
+    let every = fields.some_time("every");
+    let scrape_interval = fields.some_time("scrape_interval");
+    let auth = match fields.has("auth") {
+        true => fields.map("auth").and_then(|auth| read_auth(&auth)),
+        false => Some(Auth::None),
+    };
+    let ca_file = fields.one("ca", values::token);
+    let client_cert = fields.map("client_cert").and_then(|cert| {
+        let (cert_file, key_file) = (cert.one("cert", values::token), cert.one("key", values::token));
+        Some(ClientCert {
+            cert_file: cert_file?,
+            key_file: key_file?,
+        })
+    });
+    let timeout = fields.some_time("timeout");
+    for entry in fields
+        .named("headers")
+        .into_iter()
+        .filter(|e| secret::is_secret_header(&e.key))
+    {
+        secret::literal(fields.report, &entry.value, "headers");
+    }
+    let headers = headers(fields, "headers");
+    Some(Prometheus {
+        url: url?,
+        every: every?,
+        scrape_interval,
+        auth: auth?,
+        ca_file,
+        client_cert,
+        timeout: timeout?,
+        headers,
+    })
+}
+
+/// A URL; one with a user and a password in it is refused and hidden.
+fn web_address(fields: &Fields, key: &str) -> Option<String> {
+    let node = fields.node(key)?;
+    if let super::tree::Value::Text { text, .. } = &node.value
+        && text.contains('@')
+    {
+        secret::literal(fields.report, node, key);
+        return None;
+    }
+    fields
+        .one(key, values::url(&[]))
+        .map(|url| url.trim_end_matches('/').to_owned())
+}
+
+fn read_auth(fields: &Fields) -> Option<Auth> {
+    if let Some(basic) = fields.map("basic") {
+        let (user, password) = (basic.one("user", values::token), secret::read(&basic, "password"));
+        return Some(Auth::Basic {
+            user: user?,
+            password: password?,
+        });
+    }
+    secret::read(fields, "bearer").map(|token| Auth::Bearer { token })
+}
+
+fn read_services(fields: &Fields) -> BTreeMap<ServiceName, BTreeMap<InstanceName, String>> {
+    let report = fields.report;
+    let form = Form::One(Scalar::Address);
+    let mut seen: Vec<&Entry> = Vec::new();
+    let mut services = BTreeMap::new();
+    for service in fields.named("services") {
+        let name = key_name(report, &service.key, &service.key_span, ServiceName::new);
+        let mut instances = BTreeMap::new();
+        for instance in fields::named(report, &service.value) {
+            if let Some(first) = seen.iter().find(|other| other.key == instance.key) {
+                let bad = Bad::new(format!(
+                    "{} is an instance twice; first in line {}",
+                    quoted(&instance.key),
+                    report.line(&first.key_span)
+                ))
+                .help("an instance's name is used without its service, so each stands once");
+                report.error(&instance.key_span, Problem::DuplicateName, bad);
+            }
+            seen.push(instance);
+            let id = key_name(report, &instance.key, &instance.key_span, InstanceName::new);
+            let address = fields::one(report, &instance.value, &form, values::address);
+            instances.extend(id.zip(address));
+        }
+        services.extend(name.map(|name| (name, instances)));
+    }
+    services
+}
+
+fn servers<T>(fields: &Fields, key: &str, read: impl Fn(&Node) -> Option<T>) -> BTreeMap<ServerName, T> {
+    fields
+        .named(key)
+        .into_iter()
+        .filter_map(|entry| {
+            let name = key_name(fields.report, &entry.key, &entry.key_span, ServerName::new);
+            let value = read(&entry.value);
+            name.zip(value)
+        })
+        .collect()
+}
+
+fn read_redis(fields: &Fields) -> Option<Redis> {
+    let address = fields.node("address").and_then(|node| match &node.value {
+        super::tree::Value::Text { text, .. } if text.contains('@') => {
+            secret::literal(fields.report, node, "address");
+            None
+        }
+        _ => fields.one("address", values::address),
+    });
+    let user = fields.one("user", values::token);
+    let password = secret::read(fields, "password");
+    let db = fields.one_or("db", values::whole(0, 65_535));
+    Some(Redis {
+        address: address?,
+        user,
+        password,
+        db: db?,
+    })
+}
+
+fn read_webhook(fields: &Fields) -> Option<Webhook> {
+    let url = web_address(fields, "url");
+    let token = secret::read(fields, "token");
+    Some(Webhook { url: url?, token })
+}

@@ -1,0 +1,334 @@
+//! Dashboards: metrics, scopes, panels, topology.
+
+use std::ops::Range;
+
+use super::{
+    diagnostic::Problem,
+    fields::{self, Fields},
+    report::Report,
+    selector,
+    shape::{Form, Scalar},
+    shapes::dashboard::{DASHBOARD, GAUGE},
+    tree::{Node, Value},
+    values::{self, Bad, meant, nearest, quoted},
+};
+use crate::model::{
+    amount::Unit,
+    dashboard::{
+        Agg, Better, Dashboard, Metric, MetricKind, Panel, Pool, Read, Scope, Selector, TopologyNode,
+    },
+    ids::{DashboardName, MetricId, ScopeName, ServiceName},
+    text::Localized,
+};
+
+pub(super) fn read(report: &Report, tree: &Node) -> Option<Dashboard> {
+    let fields = Fields::open(report, tree, &DASHBOARD)?;
+    let name = fields.name("dashboard", DashboardName::new);
+    let scopes = read_scopes(&fields);
+    let metrics: Vec<Metric> = fields.maps("metrics").iter().filter_map(read_metric).collect();
+    if fields.has("metrics") && fields.list("metrics").is_empty() {
+        fields.wrong(
+            "metrics",
+            Problem::MissingKey,
+            Bad::new("a dashboard without a metric"),
+        );
+    }
+    let names = Known {
+        report,
+        metrics: &metrics,
+        complete: !report.has_errors(),
+    };
+    each_once(report, fields.maps("metrics").iter().filter_map(|m| m.node("id")));
+    each_once(
+        report,
+        fields.maps("topology").iter().filter_map(|n| n.node("service")),
+    );
+    let panels = fields
+        .maps("panels")
+        .iter()
+        .filter_map(|panel| names.panel(panel))
+        .collect();
+    let topology: Vec<TopologyNode> = fields
+        .maps("topology")
+        .iter()
+        .filter_map(|node| names.service(node))
+        .collect();
+    warn_of_misspelt_calls(&fields, &topology);
+    Some(Dashboard {
+        name: name?,
+        scopes,
+        metrics,
+        panels,
+        topology,
+    })
+}
+
+fn read_scopes(fields: &Fields) -> Vec<Scope> {
+    let form = Form::One(Scalar::Matchers);
+    fields
+        .named("scopes")
+        .into_iter()
+        .filter_map(|entry| {
+            let name = key_name(fields.report, &entry.key, &entry.key_span, ScopeName::new);
+            let matchers = fields::one(fields.report, &entry.value, &form, selector::matchers);
+            Some(Scope {
+                name: name?,
+                matchers: matchers?,
+            })
+        })
+        .collect()
+}
+
+/// A key that is a name of the user's own.
+pub(super) fn key_name<T>(
+    report: &Report,
+    key: &str,
+    span: &Range<usize>,
+    new: impl Fn(&str) -> Result<T, crate::model::ids::NotAName>,
+) -> Option<T> {
+    fields::name(key, new)
+        .map_err(|bad| report.error(span, Problem::BadValue, bad))
+        .ok()
+}
+
+/// Notes every name that stands a second time.
+pub(super) fn each_once<'a>(report: &Report, names: impl Iterator<Item = &'a Node>) {
+    let mut seen: Vec<(&str, &Node)> = Vec::new();
+    for node in names {
+        let Value::Text { text, .. } = &node.value else {
+            continue;
+        };
+        match seen.iter().find(|(name, _)| name == text) {
+            Some((_, first)) => report.error(
+                &node.span,
+                Problem::DuplicateName,
+                Bad::new(format!(
+                    "{} is a name twice; first in line {}",
+                    quoted(text),
+                    report.line(&first.span)
+                )),
+            ),
+            None => seen.push((text, node)),
+        }
+    }
+}
+
+fn read_metric(fields: &Fields) -> Option<Metric> {
+    let id = fields.name("id", MetricId::new);
+    let title = fields.localized("title");
+    let kind = fields.word("kind").map(|word| match word.as_str() {
+        "business" => MetricKind::Business,
+        "system" => MetricKind::System,
+        _ => MetricKind::Chain,
+    });
+    let unit = fields.word("unit").map(|word| match word.as_str() {
+        "percent" => Unit::Percent,
+        "seconds" => Unit::Seconds,
+        "bytes" => Unit::Bytes,
+        "per_second" => Unit::PerSecond,
+        _ => Unit::Count,
+    });
+    let better = fields.word("better").map(|word| match word.as_str() {
+        "higher" => Better::Higher,
+        _ => Better::Lower,
+    });
+    let read = read_how(fields);
+    let unit = fitting_unit(fields, read.as_ref()?, unit);
+    let id = id?;
+    let title = title.unwrap_or_else(|| Localized::plain(id.as_str()));
+    Some(Metric {
+        id,
+        title,
+        kind: kind?,
+        unit: unit?,
+        better,
+        read: read?,
+    })
+}
+
+fn read_how(fields: &Fields) -> Option<Read> {
+    if let Some(ratio) = fields.map("ratio") {
+        let (good, total) = (
+            ratio.one("good", selector::selector),
+            ratio.one("total", selector::selector),
+        );
+        return Some(Read::Ratio {
+            good: good?,
+            total: total?,
+        });
+    }
+    if let Some(selector) = fields.one("rate", selector::selector) {
+        return Some(Read::Rate { selector });
+    }
+    if let Some(quantile) = fields.map("quantile") {
+        let (histogram, q) = (
+            quantile.one("histogram", buckets),
+            quantile.one("q", between_0_and_1),
+        );
+        return Some(Read::Quantile {
+            histogram: histogram?,
+            q: q?,
+        });
+    }
+    if let Some(gauge) = fields.node("gauge") {
+        return read_gauge(fields, gauge);
+    }
+    fields.one("promql", query).map(|query| Read::Promql { query })
+}
+
+fn read_gauge(fields: &Fields, node: &Node) -> Option<Read> {
+    if !matches!(node.value, Value::Map(_)) {
+        let selector = fields.one("gauge", selector::selector)?;
+        return Some(Read::Gauge {
+            selector,
+            agg: Agg::Sum,
+        });
+    }
+    let gauge = Fields::open(fields.report, node, &GAUGE)?;
+    let selector = gauge.one("selector", selector::selector);
+    let agg = gauge.word("agg").map(|word| match word.as_str() {
+        "max" => Agg::Max,
+        "avg" => Agg::Avg,
+        _ => Agg::Sum,
+    });
+    Some(Read::Gauge {
+        selector: selector?,
+        agg: agg?,
+    })
+}
+
+fn buckets(text: &str) -> Result<Selector, Bad> {
+    let selector = selector::selector(text)?;
+    if selector.name.ends_with("_bucket") {
+        Ok(selector)
+    } else {
+        Err(Bad::new(format!(
+            "{} is not a histogram's `_bucket` series",
+            quoted(&selector.name)
+        ))
+        .help(format!(
+            "write `{}_bucket`, if that is the histogram",
+            selector.name
+        )))
+    }
+}
+
+fn between_0_and_1(text: &str) -> Result<f64, Bad> {
+    match values::number(text)? {
+        q if q > 0.0 && q < 1.0 => Ok(q),
+        _ => Err(Bad::new(format!("{} is not between 0 and 1", quoted(text)))
+            .help("write 0.99 for the 99th percentile")),
+    }
+}
+
+fn query(text: &str) -> Result<String, Bad> {
+    let query = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    values::token(&query)
+}
+
+/// A ratio is in percent and a rate per second; the others must say.
+fn fitting_unit(fields: &Fields, read: &Read, said: Option<Unit>) -> Option<Unit> {
+    let implied = match read {
+        Read::Ratio { .. } => Some((Unit::Percent, "a `ratio` is in `percent`")),
+        Read::Rate { .. } => Some((Unit::PerSecond, "a `rate` is in `per_second`")),
+        Read::Quantile { .. } | Read::Gauge { .. } | Read::Promql { .. } => None,
+    };
+    match (implied, said) {
+        (Some((unit, why)), Some(other)) if unit != other => {
+            let help = "leave `unit` out, or read the metric in another way";
+            fields.wrong("unit", Problem::BadValue, Bad::new(why).help(help));
+            None
+        }
+        (Some((unit, _)), _) => Some(unit),
+        (None, Some(unit)) => Some(unit),
+        (None, None) => {
+            if !fields.has("unit") {
+                let bad = Bad::new("a metric of this kind lacks `unit`")
+                    .help("the units are `percent`, `seconds`, `bytes`, `per_second` and `count`");
+                fields.report.error(&fields.place("id"), Problem::MissingKey, bad);
+            }
+            None
+        }
+    }
+}
+
+/// The metrics that panels and pools may name.
+struct Known<'a> {
+    report: &'a Report<'a>,
+    metrics: &'a [Metric],
+    /// Whether all metrics could be read; otherwise a name may belong to one that could not.
+    complete: bool,
+}
+
+impl Known<'_> {
+    fn panel(&self, fields: &Fields) -> Option<Panel> {
+        let title = fields.localized("title");
+        let metrics = fields
+            .list("metrics")
+            .into_iter()
+            .filter_map(|node| self.metric(node))
+            .collect();
+        Some(Panel {
+            title: title?,
+            metrics,
+        })
+    }
+
+    fn metric(&self, node: &Node) -> Option<MetricId> {
+        let form = Form::One(Scalar::Name);
+        let id = fields::one(self.report, node, &form, |text| fields::name(text, MetricId::new))?;
+        if self.complete && !self.metrics.iter().any(|m| m.id == id) {
+            let names = self.metrics.iter().map(|m| m.id.as_str());
+            let bad =
+                Bad::new(format!("no metric is called `{id}`")).help(meant(id.as_str(), "metrics", names));
+            self.report.error(&node.span, Problem::UnknownName, bad);
+        }
+        Some(id)
+    }
+
+    fn service(&self, fields: &Fields) -> Option<TopologyNode> {
+        let service = fields.name("service", ServiceName::new);
+        let instances = fields.one_or("instances", values::whole(1, 100_000));
+        let calls = fields.ones("calls", |text| fields::name(text, ServiceName::new));
+        let shares = fields.ones("shares", values::token);
+        let pool = fields.map("pool").and_then(|pool| self.pool(&pool));
+        Some(TopologyNode {
+            service: service?,
+            instances: instances?,
+            calls,
+            pool,
+            shares,
+        })
+    }
+
+    fn pool(&self, fields: &Fields) -> Option<Pool> {
+        let threads = fields.one("threads", values::whole(1, 1_000_000));
+        let metric = fields.node("metric").and_then(|node| self.metric(node));
+        let timeout = fields.some_time("timeout");
+        let rate_metric = fields.node("rate").and_then(|node| self.metric(node));
+        Some(Pool {
+            threads: threads?,
+            metric,
+            timeout,
+            rate_metric,
+        })
+    }
+}
+
+/// A call may lead to a service that the map does not have; one that nearly has a name of the map is a slip.
+fn warn_of_misspelt_calls(fields: &Fields, topology: &[TopologyNode]) {
+    let services: Vec<&str> = topology.iter().map(|n| n.service.as_str()).collect();
+    for node in fields.maps("topology").iter().flat_map(|node| node.list("calls")) {
+        let Value::Text { text, .. } = &node.value else {
+            continue;
+        };
+        if services.contains(&text.as_str()) {
+            continue;
+        }
+        if let Some(near) = nearest(text, services.iter().copied()) {
+            let bad = Bad::new(format!("the topology has no service {}", quoted(text)))
+                .help(format!("did you mean `{near}`?"));
+            fields.report.warn(&node.span, Problem::UnknownName, bad);
+        }
+    }
+}

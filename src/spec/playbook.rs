@@ -1,0 +1,237 @@
+//! Recovery playbooks.
+
+use super::{
+    diagnostic::Problem,
+    fields::{self, Fields},
+    look::{Look, level},
+    shapes::playbook::{PLAYBOOK, VIA},
+    tree::Value,
+    values::{self, Bad, quoted},
+};
+use crate::model::{
+    amount::Share,
+    ids::{CommandName, ServerName, ServiceName},
+    playbook::{Breakers, Command, Flags, Gateway, Playbook, PoolDrain, Restart, RetryQueue, Via},
+    recovery::StepId,
+    time::Span,
+};
+
+/// Where the service half-opens a breaker unless the file says otherwise.
+const HALF_OPEN: &str = "http://{instance}/app/breakers/{name}/half-open";
+/// More breakers or stages than this are surely a slip.
+const MANY: usize = 100;
+
+pub(super) fn read(fields: &Fields, look: Look) -> Option<Playbook> {
+    let gateway = fields.map("gateway").map(|gateway| read_gateway(&gateway));
+    let breakers = all(fields, "breakers", |f| read_breakers(&f.map("resilience4j")?));
+    let flags = all(fields, "flags", |f| read_flags(&f.map("redis")?));
+    let retry_queues = all(fields, "retry_queues", |f| read_queue(&f.map("http")?));
+    let pools = all(fields, "pools", |f| read_pool(f, look));
+    let commands = all(fields, "commands", read_command);
+    let command_names: Vec<Fields> = fields.maps("commands");
+    super::dashboard::each_once(fields.report, command_names.iter().filter_map(|c| c.node("name")));
+    let (hold, verify_within) = match fields.map("verify") {
+        Some(verify) => read_verify(&verify),
+        None => (default_of("hold"), default_of("within")),
+    };
+    Some(Playbook {
+        gateway: match gateway {
+            Some(gateway) => Some(gateway?),
+            None => None,
+        },
+        breakers: breakers?,
+        flags: flags?,
+        retry_queues: retry_queues?,
+        pools: pools?,
+        commands: commands?,
+        hold: hold?,
+        verify_within: verify_within?,
+    })
+}
+
+fn all<T>(fields: &Fields, key: &str, read: impl Fn(&Fields) -> Option<T>) -> Option<Vec<T>> {
+    let read: Vec<Option<T>> = fields.maps(key).iter().map(read).collect();
+    read.into_iter().collect()
+}
+
+fn read_gateway(fields: &Fields) -> Option<Gateway> {
+    let haproxy = fields.map("haproxy")?;
+    let socket = haproxy.one("socket", values::token);
+    let backend = haproxy.one("backend", plain_word);
+    let ramp = match haproxy.has("ramp") {
+        true => read_ramp(&haproxy),
+        false => Some(vec![Share(0.1), Share(0.3), Share::ALL]),
+    };
+    let hold = haproxy.some_time("hold");
+    Some(Gateway::Haproxy {
+        socket: socket?,
+        backend: backend?,
+        ramp: ramp?,
+        hold: hold?,
+    })
+}
+
+/// A word that is sent to a line protocol: nothing in it may end or split the line.
+fn plain_word(text: &str) -> Result<String, Bad> {
+    let word = values::token(text)?;
+    match word.find([' ', ';', '/', '\\']) {
+        Some(at) => Err(Bad::new(format!("{} is not one plain word", quoted(text))).at(at)),
+        None => Ok(word),
+    }
+}
+
+fn read_ramp(fields: &Fields) -> Option<Vec<Share>> {
+    let stages = fields.list("ramp").len();
+    let ramp = fields.ones("ramp", values::share);
+    if ramp.len() < stages {
+        return None;
+    }
+    let rising = ramp.windows(2).all(|pair| pair[0] < pair[1]);
+    if !rising || ramp.last() != Some(&Share::ALL) || stages > MANY {
+        let bad = Bad::new("the stages of a ramp rise and end with 100%").help("write `[10%, 30%, 100%]`");
+        fields.wrong("ramp", Problem::BadValue, bad);
+    }
+    Some(ramp)
+}
+
+fn read_breakers(fields: &Fields) -> Option<Breakers> {
+    let actuator = fields.one("actuator", values::url(&["{instance}"]));
+    let callers = fields.name("callers", ServiceName::new);
+    let names = fields.ones("names", values::token);
+    if fields.has("names") && fields.list("names").is_empty() {
+        fields.wrong("names", Problem::MissingKey, Bad::new("breakers without a name"));
+    }
+    super::dashboard::each_once(fields.report, fields.list("names").into_iter());
+    let via = read_via(fields);
+    Some(Breakers::Resilience4j {
+        actuator: actuator?,
+        callers: callers?,
+        names,
+        via: via?,
+    })
+}
+
+fn read_via(fields: &Fields) -> Option<Via> {
+    if let Some(node) = fields
+        .node("via")
+        .filter(|node| matches!(node.value, Value::Map(_)))
+    {
+        let url = Fields::open(fields.report, node, &VIA)?.one("app", values::url(&["{instance}", "{name}"]));
+        return Some(Via::App { url: url? });
+    }
+    fields.word("via").map(|word| match word.as_str() {
+        "close" => Via::Close,
+        "wait" => Via::Wait,
+        _ => Via::App {
+            url: HALF_OPEN.to_owned(),
+        },
+    })
+}
+
+fn read_flags(fields: &Fields) -> Option<Flags> {
+    let server = fields.name("server", ServerName::new);
+    let pattern = fields.one("match", glob);
+    let at_most = fields.one("at_most", values::whole(1, 10_000_000));
+    Some(Flags::Redis {
+        server: server?,
+        pattern: pattern?,
+        at_most: at_most?,
+    })
+}
+
+/// A glob that begins with some text of its own: one that begins with a wildcard could match what is not a flag.
+fn glob(text: &str) -> Result<String, Bad> {
+    let glob = values::token(text)?;
+    if glob.starts_with(['*', '?', '[']) {
+        return Err(Bad::new(format!(
+            "{} begins with a wildcard and could match anything",
+            quoted(text)
+        ))
+        .help("begin with the flags' own prefix, such as `degrade:order:*`"));
+    }
+    Ok(glob)
+}
+
+fn read_queue(fields: &Fields) -> Option<RetryQueue> {
+    let url = fields.one("url", values::url(&[]));
+    let rate = fields
+        .map("release")
+        .and_then(|release| release.one("rate", values::rate));
+    let within = fields.some_time("within");
+    Some(RetryQueue::Http {
+        url: url?,
+        rate: rate?,
+        within: within?,
+    })
+}
+
+fn read_pool(fields: &Fields, look: Look) -> Option<PoolDrain> {
+    let wait = fields.some_time("wait");
+    let if_stuck = fields.map("if_stuck").map(|stuck| read_restart(&stuck));
+    let seen = look.seen(fields)?;
+    let idle = level(fields, "idle_at_most", seen.metric.unit);
+    Some(PoolDrain {
+        metric: seen.metric.id.clone(),
+        scope: seen.scope,
+        idle_at_most: idle?,
+        wait: wait?,
+        if_stuck: match if_stuck {
+            Some(restart) => Some(restart?),
+            None => None,
+        },
+    })
+}
+
+fn read_restart(fields: &Fields) -> Option<Restart> {
+    let url = fields.map("http")?.one("restart", values::url(&["{instance}"]))?;
+    Some(Restart::Http { url })
+}
+
+fn read_command(fields: &Fields) -> Option<Command> {
+    let name = fields.name("name", CommandName::new);
+    let after = fields.word("after").and_then(|word| step(&word));
+    let run = fields.ones("run", values::token);
+    let check = fields.has("check").then(|| fields.ones("check", values::token));
+    for key in ["run", "check"] {
+        if fields.has(key) && fields.list(key).is_empty() {
+            fields.wrong(
+                key,
+                Problem::MissingKey,
+                Bad::new(format!("`{key}` names no program")),
+            );
+        }
+    }
+    let timeout = fields.some_time("timeout");
+    Some(Command {
+        name: name?,
+        after: after?,
+        run,
+        check,
+        timeout: timeout?,
+    })
+}
+
+fn step(word: &str) -> Option<StepId> {
+    serde_json::from_value(word.into()).ok()
+}
+
+fn read_verify(fields: &Fields) -> (Option<Span>, Option<Span>) {
+    let (hold, within) = (fields.some_time("hold"), fields.some_time("within"));
+    if let (Some(hold), Some(within)) = (hold, within)
+        && within < hold
+    {
+        let bad = Bad::new(format!("verifying within {within} cannot hold for {hold}"))
+            .help("give `within` more time than `hold`");
+        fields.wrong("within", Problem::Conflict, bad);
+    }
+    (hold, within)
+}
+
+/// What `verify` says when it is left out.
+fn default_of(key: &str) -> Option<Span> {
+    let verify = PLAYBOOK.key("verify").map(|key| key.form);
+    match fields::map_shape(&verify?)?.key(key)?.need {
+        super::shape::Need::Default(text) => values::duration(text).ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,188 @@
+//! allclear.yaml.
+
+use super::{DURATION, NAME, TOKEN, TOKENS, URL, WHOLE};
+use crate::spec::shape::{Form, Rule, Scalar, Shape, may, need, or};
+
+const ADDRESS: Form = Form::One(Scalar::Address);
+const SECRET: Form = Form::Either(&[Form::One(Scalar::Secret), Form::Map(&SECRET_FILE)]);
+
+pub(in crate::spec) static CONFIG: Shape = Shape {
+    name: "the configuration",
+    doc: "Environments, and a few settings of allclear itself.",
+    keys: &[
+        may(
+            "environments",
+            Form::Named(&Form::Map(&ENVIRONMENT)),
+            "The environments, by name. `range` is built in.",
+        ),
+        may(
+            "default",
+            NAME,
+            "The environment that is used when `--env` is left out.",
+        ),
+        may(
+            "dashboards",
+            TOKENS,
+            "More folders where dashboards are looked for.",
+        ),
+        may(
+            "lang",
+            Form::Word(&[("en", "English"), ("zh", "Chinese")]),
+            "The language of screens and reports.",
+        ),
+        may("state_dir", TOKEN, "Where runs are kept."),
+    ],
+    rules: &[],
+};
+
+pub(in crate::spec) static ENVIRONMENT: Shape = Shape {
+    name: "an environment",
+    doc: "Where the system under drill is reached, and how careful one must be. Its metrics come from exactly one of `prometheus` and `scrape`.",
+    keys: &[
+        need(
+            "stage",
+            Form::Word(&[
+                ("practice", "a range"),
+                ("preprod", "before production"),
+                ("shadow", "a copy of production's traffic"),
+                ("production", "real users"),
+            ]),
+            "How careful one must be.",
+        ),
+        may("prometheus", Form::Map(&PROMETHEUS), "A Prometheus server."),
+        may(
+            "scrape",
+            Form::Map(&SCRAPE),
+            "Every instance's own metrics page, read by allclear itself.",
+        ),
+        may(
+            "services",
+            Form::Named(&Form::Named(&ADDRESS)),
+            "The services, their instances, and the address of each: `{order: {order-0: \"host:8080\"}}`.",
+        ),
+        may(
+            "redis",
+            Form::Named(&Form::Map(&REDIS)),
+            "Redis servers, by name.",
+        ),
+        may(
+            "gateways",
+            Form::Named(&Form::One(Scalar::Socket)),
+            "Load balancers, by name: `host:port`, or a unix socket's path.",
+        ),
+        may("notify", Form::List(&Form::Map(&NOTIFIER)), "Who is told."),
+    ],
+    rules: &[Rule::ExactlyOne(&["prometheus", "scrape"])],
+};
+
+pub(in crate::spec) static PROMETHEUS: Shape = Shape {
+    name: "a Prometheus server",
+    doc: "Where metrics come from.",
+    keys: &[
+        need("url", URL, "Its base URL."),
+        or("every", DURATION, "5s", "How often it is asked."),
+        may(
+            "scrape_interval",
+            DURATION,
+            "The server's scrape interval; learnt from the samples if left out.",
+        ),
+        may("auth", Form::Map(&AUTH), "How allclear shows who it is."),
+        may(
+            "ca",
+            TOKEN,
+            "A PEM file with the authority that signed the server's certificate.",
+        ),
+        may(
+            "client_cert",
+            Form::Map(&CLIENT_CERT),
+            "allclear's own certificate, for mutual TLS.",
+        ),
+        or("timeout", DURATION, "10s", "The time limit of one query."),
+        may(
+            "headers",
+            Form::Named(&TOKEN),
+            "More headers on each query, such as a tenant. Not for secrets.",
+        ),
+    ],
+    rules: &[],
+};
+
+pub(in crate::spec) static AUTH: Shape = Shape {
+    name: "an authentication",
+    doc: "How allclear shows who it is.",
+    keys: &[
+        may("basic", Form::Map(&BASIC), "HTTP basic authentication."),
+        may("bearer", SECRET, "A bearer token."),
+    ],
+    rules: &[Rule::ExactlyOne(&["basic", "bearer"])],
+};
+
+pub(in crate::spec) static BASIC: Shape = Shape {
+    name: "a basic authentication",
+    doc: "HTTP basic authentication.",
+    keys: &[
+        need("user", TOKEN, "The user."),
+        need("password", SECRET, "The password."),
+    ],
+    rules: &[],
+};
+
+pub(in crate::spec) static SECRET_FILE: Shape = Shape {
+    name: "a secret's file",
+    doc: "A file that holds a secret.",
+    keys: &[need(
+        "file",
+        TOKEN,
+        "The file's path. A line break at its end is dropped.",
+    )],
+    rules: &[],
+};
+
+pub(in crate::spec) static CLIENT_CERT: Shape = Shape {
+    name: "a client certificate",
+    doc: "allclear's own certificate, for mutual TLS.",
+    keys: &[
+        need("cert", TOKEN, "A PEM file with the certificate chain."),
+        need("key", TOKEN, "A PEM file with its key."),
+    ],
+    rules: &[],
+};
+
+pub(in crate::spec) static SCRAPE: Shape = Shape {
+    name: "direct scraping",
+    doc: "Every instance's own metrics page, read by allclear itself.",
+    keys: &[
+        or("every", DURATION, "1s", "How often."),
+        or("path", TOKEN, "/metrics", "The path on each instance."),
+    ],
+    rules: &[],
+};
+
+pub(in crate::spec) static REDIS: Shape = Shape {
+    name: "a Redis server",
+    doc: "A Redis server.",
+    keys: &[
+        need("address", ADDRESS, "`host:port`."),
+        may("user", TOKEN, "The ACL user."),
+        may("password", SECRET, "The password."),
+        or("db", WHOLE, "0", "The database's number."),
+    ],
+    rules: &[],
+};
+
+pub(in crate::spec) static NOTIFIER: Shape = Shape {
+    name: "a notifier",
+    doc: "Who is told when the guard aborts, or when recovery is incomplete.",
+    keys: &[need("webhook", Form::Map(&WEBHOOK), "An HTTP endpoint.")],
+    rules: &[],
+};
+
+pub(in crate::spec) static WEBHOOK: Shape = Shape {
+    name: "a webhook",
+    doc: "An HTTP endpoint that gets the news as JSON.",
+    keys: &[
+        need("url", URL, "Where it is posted."),
+        may("token", SECRET, "A bearer token."),
+    ],
+    rules: &[],
+};

@@ -1,0 +1,287 @@
+//! Recovery playbooks.
+
+use super::{DURATION, NAME, TOKEN, TOKENS, URL, WHOLE};
+use crate::spec::shape::{Form, Rule, Scalar, Shape, may, need, or};
+
+pub(in crate::spec) static PLAYBOOK: Shape = Shape {
+    name: "a recovery",
+    doc: "What recovery may put back, and how. The order is fixed, not the file's. If faults are all there is to put back, say so with `verify` alone.",
+    keys: &[
+        may(
+            "gateway",
+            Form::Map(&GATEWAY),
+            "How the targets are taken out of traffic and brought back.",
+        ),
+        may("breakers", Form::List(&Form::Map(&BREAKERS)), "Circuit breakers."),
+        may("flags", Form::List(&Form::Map(&FLAGS)), "Degrade flags."),
+        may("retry_queues", Form::List(&Form::Map(&QUEUE)), "Retry queues."),
+        may(
+            "pools",
+            Form::List(&Form::Map(&DRAIN)),
+            "Pools that must drain before traffic returns.",
+        ),
+        may(
+            "commands",
+            Form::List(&Form::Map(&COMMAND)),
+            "Commands of your own.",
+        ),
+        may("verify", Form::Map(&VERIFY), "When it is over."),
+    ],
+    rules: &[Rule::AtLeastOne(&[
+        "gateway",
+        "breakers",
+        "flags",
+        "retry_queues",
+        "pools",
+        "commands",
+        "verify",
+    ])],
+};
+
+pub(in crate::spec) static GATEWAY: Shape = Shape {
+    name: "a gateway",
+    doc: "A load balancer in front of the targets.",
+    keys: &[need(
+        "haproxy",
+        Form::Map(&HAPROXY),
+        "HAProxy, by its runtime API.",
+    )],
+    rules: &[],
+};
+
+pub(in crate::spec) static HAPROXY: Shape = Shape {
+    name: "an HAProxy",
+    doc: "HAProxy, by its runtime API.",
+    keys: &[
+        need(
+            "socket",
+            TOKEN,
+            "`host:port`, a unix socket's path, or the name of a gateway of the environment.",
+        ),
+        need(
+            "backend",
+            TOKEN,
+            "The backend whose servers are the target instances.",
+        ),
+        or(
+            "ramp",
+            Form::List(&Form::One(Scalar::Share)),
+            "10%, 30%, 100%",
+            "The stages of the way back; the last is 100%.",
+        ),
+        or(
+            "hold",
+            DURATION,
+            "30s",
+            "How long each stage is held and watched.",
+        ),
+    ],
+    rules: &[],
+};
+
+pub(in crate::spec) static BREAKERS: Shape = Shape {
+    name: "breakers",
+    doc: "Circuit breakers of one kind.",
+    keys: &[need(
+        "resilience4j",
+        Form::Map(&RESILIENCE4J),
+        "Resilience4j, through Spring Boot's actuator.",
+    )],
+    rules: &[],
+};
+
+pub(in crate::spec) static RESILIENCE4J: Shape = Shape {
+    name: "Resilience4j breakers",
+    doc: "Resilience4j, through Spring Boot's actuator.",
+    keys: &[
+        need(
+            "actuator",
+            URL,
+            "The actuator's base URL; `{instance}` becomes host and port.",
+        ),
+        need("callers", NAME, "The service whose instances hold the breakers."),
+        need(
+            "names",
+            TOKENS,
+            "The breakers' names. A name that the actuator does not list is refused before the start.",
+        ),
+        or(
+            "via",
+            Form::Either(&[
+                Form::Word(&[
+                    (
+                        "app",
+                        "`http://{instance}/app/breakers/{name}/half-open` half-opens it; real calls close it",
+                    ),
+                    (
+                        "close",
+                        "the actuator closes it at once; the breaker's window is lost",
+                    ),
+                    (
+                        "wait",
+                        "nothing is changed; it is watched until it closes by itself",
+                    ),
+                ]),
+                Form::Map(&VIA),
+            ]),
+            "app",
+            "How an open breaker is brought back.",
+        ),
+    ],
+    rules: &[],
+};
+
+pub(in crate::spec) static VIA: Shape = Shape {
+    name: "a way to half-open",
+    doc: "An endpoint of the service that half-opens a breaker.",
+    keys: &[need("app", URL, "The endpoint, with `{instance}` and `{name}`.")],
+    rules: &[],
+};
+
+pub(in crate::spec) static FLAGS: Shape = Shape {
+    name: "flags",
+    doc: "Degrade flags of one kind. Only those that the drill caused are deleted.",
+    keys: &[need("redis", Form::Map(&REDIS_FLAGS), "Keys in Redis.")],
+    rules: &[],
+};
+
+pub(in crate::spec) static REDIS_FLAGS: Shape = Shape {
+    name: "Redis flags",
+    doc: "Keys in Redis.",
+    keys: &[
+        need("server", NAME, "The server's name in the environment."),
+        need(
+            "match",
+            TOKEN,
+            "A glob of keys, such as `degrade:order:*`. It cannot begin with a wildcard.",
+        ),
+        need(
+            "at_most",
+            WHOLE,
+            "More matches than this mean a wrong pattern: refused.",
+        ),
+    ],
+    rules: &[],
+};
+
+pub(in crate::spec) static QUEUE: Shape = Shape {
+    name: "a retry queue",
+    doc: "A retry queue: held while breakers and pools come back, then let go at a rate.",
+    keys: &[need(
+        "http",
+        Form::Map(&HTTP_QUEUE),
+        "The application's own switch.",
+    )],
+    rules: &[],
+};
+
+pub(in crate::spec) static HTTP_QUEUE: Shape = Shape {
+    name: "an HTTP retry queue",
+    doc: "The application's own switch: GET tells {backlog, released, rate, held}, PUT sets {held, rate}.",
+    keys: &[
+        need("url", URL, "The resource."),
+        need("release", Form::Map(&RELEASE), "How fast it is let go."),
+        or("within", DURATION, "15m", "How long the release may take."),
+    ],
+    rules: &[],
+};
+
+pub(in crate::spec) static RELEASE: Shape = Shape {
+    name: "a release",
+    doc: "How fast a retry queue is let go.",
+    keys: &[need("rate", Form::One(Scalar::Rate), "Messages a second.")],
+    rules: &[],
+};
+
+pub(in crate::spec) static DRAIN: Shape = Shape {
+    name: "a pool to drain",
+    doc: "A pool that must drain before traffic returns.",
+    keys: &[
+        need(
+            "metric",
+            NAME,
+            "The metric that counts busy threads or connections.",
+        ),
+        may("scope", NAME, "The scope that narrows it."),
+        need(
+            "idle_at_most",
+            Form::One(Scalar::Level),
+            "Idle means at most this many.",
+        ),
+        or(
+            "wait",
+            DURATION,
+            "60s",
+            "How long to wait before the trend decides: falling, wait on; flat or rising, restart once.",
+        ),
+        may(
+            "if_stuck",
+            Form::Map(&STUCK),
+            "What is done, once, if it does not drain.",
+        ),
+    ],
+    rules: &[],
+};
+
+pub(in crate::spec) static STUCK: Shape = Shape {
+    name: "a way to restart",
+    doc: "How a stuck instance is restarted.",
+    keys: &[need(
+        "http",
+        Form::Map(&HTTP_RESTART),
+        "By a request to the instance.",
+    )],
+    rules: &[],
+};
+
+pub(in crate::spec) static HTTP_RESTART: Shape = Shape {
+    name: "an HTTP restart",
+    doc: "A POST that restarts an instance.",
+    keys: &[need("restart", URL, "The URL, with `{instance}`.")],
+    rules: &[],
+};
+
+pub(in crate::spec) static COMMAND: Shape = Shape {
+    name: "a command",
+    doc: "A command of your own. No shell; relative paths start at the drill file's folder.",
+    keys: &[
+        need("name", NAME, "Its name."),
+        need("after", Form::Word(STEPS), "The recovery step it follows."),
+        need("run", TOKENS, "The program and its arguments."),
+        may(
+            "check",
+            TOKENS,
+            "A program and its arguments; exit code 0 proves that it worked.",
+        ),
+        or(
+            "timeout",
+            DURATION,
+            "30s",
+            "Its process group is killed after that.",
+        ),
+    ],
+    rules: &[],
+};
+
+const STEPS: &[(&str, &str)] = &[
+    ("faults", "1: the faults are stopped"),
+    ("injector", "2: the injectors are cleared"),
+    ("drain", "3: the targets are out of traffic"),
+    ("breakers", "4: the breakers are brought back"),
+    ("flags", "4: the flags are deleted"),
+    ("retry", "4: the retry queues are held"),
+    ("pools", "5: the pools have drained"),
+    ("traffic", "6: traffic is back"),
+    ("release", "7: the retry queues are let go"),
+    ("verify", "8: everything holds"),
+];
+
+pub(in crate::spec) static VERIFY: Shape = Shape {
+    name: "a verification",
+    doc: "When it is over: every guard holds and every metric of the sheet is back inside its baseline.",
+    keys: &[
+        or("hold", DURATION, "30s", "How long everything must hold."),
+        or("within", DURATION, "5m", "How long verifying may take in all."),
+    ],
+    rules: &[],
+};
