@@ -131,7 +131,7 @@ impl Default for Options {
             redis: None,
             marked_rate: 130,
             users_rate: 250,
-            mark: "coupon-slow".into(),
+            mark: "drill".into(),
             seed: 1,
         }
     }

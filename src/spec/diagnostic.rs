@@ -212,11 +212,16 @@ impl miette::Diagnostic for Diagnostics {
 /// The text of a file made fit for a terminal, every byte offset kept: control characters and marks that reorder
 /// text are replaced by harmless ones of the same length, and the `hidden` ranges by stars.
 pub(super) fn shown(text: &str, hidden: &[Range<usize>]) -> String {
+    let mut is_hidden = vec![false; text.len()];
+    for range in hidden {
+        is_hidden[range.clone()].fill(true);
+    }
     let mut out = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
-        let is_hidden = !matches!(c, '\n' | '\r') && hidden.iter().any(|range| range.contains(&at));
         match c {
-            _ if is_hidden => out.extend(std::iter::repeat_n('*', c.len_utf8())),
+            c if is_hidden[at] && !matches!(c, '\n' | '\r') => {
+                out.extend(std::iter::repeat_n('*', c.len_utf8()))
+            }
             '\n' | '\t' => out.push(c),
             '\r' if text[at + 1..].starts_with('\n') => out.push(c),
             c if c.is_control() && c.len_utf8() == 1 => out.push('?'),

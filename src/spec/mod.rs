@@ -4,6 +4,7 @@
 //! may hold (`shapes`), then read into the model. Reading goes on after an error, so that all of a file's errors come at
 //! once. Nothing here opens a file: texts come in, models go out.
 
+mod against;
 mod bounds;
 mod config;
 mod dashboard;
@@ -17,6 +18,7 @@ mod look;
 mod order;
 mod playbook;
 mod report;
+mod schema;
 mod secret;
 mod selector;
 mod shape;
@@ -25,8 +27,11 @@ mod steps;
 mod tree;
 mod values;
 
+pub use against::check_against;
 pub use config::Config;
 pub use diagnostic::{Diagnostic, Diagnostics, Problem, Severity};
+pub use schema::{Kind, schema};
+pub use tree::{MAX_BYTES, MAX_DEPTH, MAX_NODES};
 
 use crate::model::{dashboard::Dashboard, drill::Drill, ids::DashboardName};
 use report::Report;

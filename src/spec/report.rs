@@ -157,3 +157,34 @@ impl<'a> Report<'a> {
         start..start + width
     }
 }
+
+/// Gives a diagnostic that knows only its keys the place where they stand, or where the nearest key above them does.
+pub(super) fn locate(mut diagnostic: Diagnostic, source: &Source) -> Diagnostic {
+    let Ok(tree) = tree::parse(&source.text) else {
+        return diagnostic;
+    };
+    let mut node = &tree;
+    let mut keys = diagnostic.keys.split('.');
+    while let Some(key) = keys.next() {
+        // One fault stands under `fault`, several under `faults`.
+        let single = (key == "faults" && node.get(key).is_none())
+            .then(|| node.get("fault"))
+            .flatten();
+        let next = match single {
+            Some(fault) => {
+                keys.next();
+                Some(fault)
+            }
+            None => node.get(key),
+        };
+        match next {
+            Some(next) => node = next,
+            None => break,
+        }
+    }
+    let first_line = source.text[node.span.clone()].lines().next().map_or(0, str::len);
+    diagnostic.span = Some(node.span.start..node.span.start + first_line);
+    diagnostic.path = source.path.clone();
+    diagnostic.source = Some(Arc::new(NamedSource::new(&source.path, shown(&source.text, &[]))));
+    diagnostic
+}

@@ -1,11 +1,20 @@
 //! The three files as a user writes them, right and wrong.
 
-use super::*;
-use crate::model::ids::MetricId;
+mod any;
+mod meets;
+mod reference;
+mod schemas;
+mod wrong;
 
-const DASHBOARD: &str = include_str!("examples/dashboard.yaml");
-const DRILL: &str = include_str!("examples/drill.yaml");
-const CONFIG: &str = include_str!("examples/config.yaml");
+use super::*;
+use crate::model::{
+    environment::Environment,
+    ids::{EnvironmentName, MetricId},
+};
+
+const DASHBOARD: &str = include_str!("../examples/dashboard.yaml");
+const DRILL: &str = include_str!("../examples/drill.yaml");
+const CONFIG: &str = include_str!("../examples/config.yaml");
 
 fn source(path: &str, text: &str) -> Source {
     Source {
@@ -26,6 +35,28 @@ fn find(name: &DashboardName) -> Option<Dashboard> {
 
 fn drill(text: &str) -> Result<Read<Drill>, Diagnostics> {
     read_drill(&source("expectations/coupon-slow.yaml", text), &find)
+}
+
+fn environment(name: &str) -> Environment {
+    let config = read_config(&source("allclear.yaml", CONFIG)).unwrap().value;
+    config.environments[&EnvironmentName::new(name).unwrap()].clone()
+}
+
+/// As a terminal shows it, without colours.
+fn rendered(diagnostic: &dyn miette::Diagnostic) -> String {
+    let mut out = String::new();
+    miette::GraphicalReportHandler::new_themed(miette::GraphicalTheme::unicode_nocolor())
+        .with_width(120)
+        .with_links(false)
+        .render_report(&mut out, diagnostic)
+        .unwrap();
+    out.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// The example with one text replaced by another.
+fn with(text: &str, from: &str, to: &str) -> String {
+    assert!(text.contains(from), "the example has no {from:?}");
+    text.replacen(from, to, 1)
 }
 
 #[test]

@@ -1,0 +1,427 @@
+//! Wrong files, each with what is said about it. The example file is changed in one place.
+
+use super::*;
+
+fn table(example: &str, cases: &[(&str, &str, &str)], read: impl Fn(&str) -> Vec<Diagnostic>) -> String {
+    let mut out = String::new();
+    for (name, from, to) in cases {
+        let found = read(&with(example, from, to));
+        assert!(!found.is_empty(), "{name}: nothing was said");
+        out.push_str(&format!("━━━ {name}\n"));
+        for diagnostic in &found {
+            out.push_str(&rendered(diagnostic));
+        }
+    }
+    out
+}
+
+fn said<T>(result: Result<Read<T>, Diagnostics>) -> Vec<Diagnostic> {
+    match result {
+        Ok(read) => read.warnings,
+        Err(diagnostics) => diagnostics.all,
+    }
+}
+
+const STEP: &str = "    duration: 10m\n";
+const ENVELOPE: &str = "    envelope: {header: {x-drill: coupon-slow}, percent: 20%, max_concurrent: 20}\n";
+const RULE: &str = "{point: coupon.query, delay: {mean: 2s, jitter: 500ms}}";
+const ROW: &str = "- {metric: coupon_p99, scope: marked, rises: {at_least: 1500ms}}";
+const STAYS: &str = "stays: {within: 0.5pp}";
+const AFTER: &str = "    duration: 2m\n";
+const RESTART: &str = "{http: {restart: \"http://{instance}/restart\"}}";
+
+#[test]
+fn a_wrong_key_or_type_is_shown_with_its_line_and_the_nearest_name() {
+    let cases = [
+        ("unknown key", "    duration: 10m", "    duraton: 10m"),
+        ("unknown key, nothing near", "risk:", "zebra: 1\nrisk:"),
+        ("duplicate key", STEP, "    duration: 10m\n    duration: 5m\n"),
+        (
+            "missing key",
+            "hypothesis: Orders keep succeeding, because a slow coupon step is skipped.\n",
+            "",
+        ),
+        (
+            "a list where a map is meant",
+            "targets: {service: order, instances: [order-0]}",
+            "targets: [order-0]",
+        ),
+        (
+            "a single value where a list is meant",
+            "instances: [order-0]}",
+            "instances: order-0}",
+        ),
+        (
+            "a map where a single value is meant",
+            STEP,
+            "    duration: {minutes: 10}\n",
+        ),
+        ("a key without a value", STEP, "    duration:\n"),
+        ("rises without a value", "rises: {}}", "rises: }"),
+        (
+            "two effects",
+            RULE,
+            "{point: coupon.query, delay: 2s, status: 503}",
+        ),
+        ("no effect", RULE, "{point: coupon.query}"),
+        ("no unit", STEP, "    duration: 10\n"),
+        ("a word that is none", "via: app", "via: ap"),
+        ("a wrong name", "- name: after", "- name: after all"),
+        (
+            "a kind of queue that does not exist",
+            "retry_queues: [{http: ",
+            "retry_queues: [{kafka: ",
+        ),
+        (
+            "a restart that does not exist",
+            RESTART,
+            "{kubernetes: {restart: targets}}",
+        ),
+        ("a merge key", "risk: {", "risk: {<<: 1, "),
+        ("a tag", "baseline: 10m", "baseline: !span 10m"),
+        ("an unknown alias", "baseline: 10m", "baseline: *ten"),
+        (
+            "not YAML",
+            "targets: {service: order",
+            "targets: {service: order: x",
+        ),
+        ("tabs", "  every: 10s", "\tevery: 10s"),
+        ("a second document", "recovery:", "---\nrecovery:"),
+    ];
+    insta::assert_snapshot!("wrong_keys", table(DRILL, &cases, |text| said(drill(text))));
+}
+
+#[test]
+fn a_wrong_name_or_bound_is_shown_with_what_to_write() {
+    let cases = [
+        ("unknown dashboard", "dashboard: shop", "dashboard: shopp"),
+        ("unknown metric", "metric: coupon_p99", "metric: cupon_p99"),
+        (
+            "unknown scope",
+            ROW,
+            "- {metric: coupon_p99, scope: markd, rises: {at_least: 1500ms}}",
+        ),
+        ("bare percent on a ratio", STAYS, "stays: {within: 0.5%}"),
+        ("no unit on a ratio", STAYS, "stays: {within: 0.5}"),
+        ("points on a duration", "at_least: 1500ms", "at_least: 5pp"),
+        ("no unit on a duration", "at_least: 1500ms", "at_least: 1500"),
+        (
+            "mixed bases",
+            "at_least: 1500ms",
+            "at_least: 1500ms, at_most: 50%",
+        ),
+        (
+            "the wrong way round",
+            "at_least: 1500ms",
+            "at_least: 2s, at_most: 1s",
+        ),
+        ("a sign", "at_least: 1500ms", "at_least: -1500ms"),
+        (
+            "a fall of more than everything",
+            "rises: {at_least: 1500ms}",
+            "falls: {at_least: 150%}",
+        ),
+        ("a level without a bound", "level: {at_most: 800ms}", "level: {}"),
+        (
+            "a row twice",
+            STAYS,
+            "stays: {within: 0.5pp}\n      - {metric: order_success, scope: marked, stays: {within: 1pp}}",
+        ),
+        ("a level in points", "at_least: 99%", "at_least: 99pp"),
+        (
+            "within on a ratio",
+            "window: 1m, at_least: 99%",
+            "window: 1m, within: 5%",
+        ),
+        ("a share without a unit", "percent: 20%", "percent: 0.2"),
+        ("a rate without a unit", "rate: 200/s", "rate: 200"),
+        ("a ramp that does not end", "[10%, 30%, 100%]", "[10%, 30%]"),
+        ("flags of everything", "degrade:order:*", "*"),
+        (
+            "a URL without its place",
+            "http://{instance}/actuator",
+            "http://order-0/actuator",
+        ),
+        ("a jitter above the mean", "jitter: 500ms", "jitter: 3s"),
+        (
+            "a pointer that is none",
+            RULE,
+            "{point: coupon.query, tamper: {stock: -1}}",
+        ),
+        (
+            "a fault that does nothing",
+            RULE,
+            "{point: coupon.query, empty: false}",
+        ),
+        ("an impossible status", RULE, "{point: coupon.query, status: 99}"),
+        ("odd memory", RULE, "{point: coupon.query, memory: 64}"),
+        (
+            "a header that breaks its line",
+            "x-drill: coupon-slow",
+            "x-drill: \"a\\nb\"",
+        ),
+        ("a command without a program", "run: [./warm.sh]", "run: []"),
+        (
+            "too little time to verify",
+            "hold: 30s, within: 5m",
+            "hold: 5m, within: 30s",
+        ),
+    ];
+    insta::assert_snapshot!("wrong_values", table(DRILL, &cases, |text| said(drill(text))));
+}
+
+#[test]
+fn a_drill_that_could_do_harm_or_could_not_tell_is_refused() {
+    let recovery = &DRILL[DRILL.find("recovery:").unwrap()..];
+    let steady = &DRILL[DRILL.find("  steady_state:").unwrap()..DRILL.find("  tripwires:").unwrap()];
+    let cases = [
+        ("no duration", STEP, ""),
+        ("no recovery", recovery, ""),
+        ("an empty recovery", recovery, "recovery: {}\n"),
+        ("no envelope", ENVELOPE, ""),
+        (
+            "an envelope without a bound",
+            ENVELOPE,
+            "    envelope: {percent: 100%}\n",
+        ),
+        (
+            "an envelope that only names instances",
+            ENVELOPE,
+            "    envelope: {instances: [order-0]}\n",
+        ),
+        (
+            "an instance that is no target",
+            "percent: 20%, max",
+            "instances: [order-1], max",
+        ),
+        ("no targets", "instances: [order-0]", "instances: []"),
+        (
+            "no business metric",
+            steady,
+            "  steady_state: [{metric: payment_backlog, at_most: 200}]\n",
+        ),
+        ("an empty guard", steady, "  steady_state: []\n"),
+        (
+            "no guard",
+            &DRILL[DRILL.find("guard:").unwrap()..DRILL.find("targets:").unwrap()],
+            "",
+        ),
+        ("zero samples", "  samples: 3 ", "  samples: 0 "),
+        (
+            "a tripwire on a quantile",
+            "- {metric: order_threads_busy, scope: targets, at_most: 40",
+            "- {metric: order_p99, at_most: 1s",
+        ),
+        (
+            "a tripwire on a query",
+            "- {metric: order_threads_busy, scope: targets, at_most: 40",
+            "- {metric: heap, at_most: 1GiB",
+        ),
+        ("a name twice", "- name: after", "- name: coupon-delay"),
+        (
+            "an unknown step",
+            AFTER,
+            "    duration: 2m\n    after: coupon-dely\n",
+        ),
+        ("a circle", AFTER, "    duration: 2m\n    after: after\n"),
+        (
+            "two starts",
+            AFTER,
+            "    duration: 2m\n    after: coupon-delay\n    at: 1m\n",
+        ),
+        ("longer than a day", STEP, "    duration: 25h\n"),
+        ("a short baseline", "baseline: 10m", "baseline: 3m"),
+        ("too few windows", AFTER, "    duration: 1m\n"),
+        ("a confounded row", AFTER, "    duration: 2m\n    at: 9m\n"),
+        (
+            "an envelope without a fault",
+            AFTER,
+            "    duration: 2m\n    envelope: {percent: 5%}\n",
+        ),
+        (
+            "no steps",
+            &DRILL[DRILL.find("steps:").unwrap()..DRILL.find("recovery:").unwrap()],
+            "steps: []\n",
+        ),
+    ];
+    insta::assert_snapshot!("refused_drills", table(DRILL, &cases, |text| said(drill(text))));
+}
+
+#[test]
+fn a_wrong_dashboard_is_shown_with_the_place_in_the_selector() {
+    let cases = [
+        (
+            "a range",
+            "gauge: payment_callback_backlog",
+            "gauge: 'payment_callback_backlog[5m]'",
+        ),
+        (
+            "a query",
+            "rate: order_degraded_total",
+            "rate: 'rate(order_degraded_total[1m])'",
+        ),
+        ("an unquoted value", "traffic!=\"drill\"", "traffic!=drill"),
+        ("an unknown escape", "code=~\"2..\"", "code=~\"\\d\""),
+        ("no metric name", "good: 'http_requests_total{", "good: '{"),
+        (
+            "two ways to read",
+            "    gauge: payment_callback_backlog\n",
+            "    gauge: payment_callback_backlog\n    rate: a_total\n",
+        ),
+        ("no way to read", "    gauge: payment_callback_backlog\n", ""),
+        (
+            "no unit",
+            "    unit: count\n    better: lower\n    gauge: payment",
+            "    gauge: payment",
+        ),
+        ("a ratio in seconds", "    unit: percent\n", "    unit: seconds\n"),
+        (
+            "not a histogram",
+            "histogram: 'coupon_query_seconds_bucket'",
+            "histogram: coupon_query_seconds",
+        ),
+        ("a percentile of 99", "q: 0.99", "q: 99"),
+        ("an id twice", "id: order_p99", "id: order_success"),
+        (
+            "an unknown metric in a panel",
+            "metrics: [degraded_rate]",
+            "metrics: [degraded_rte]",
+        ),
+        (
+            "an unknown metric of a pool",
+            "metric: order_threads_busy, timeout",
+            "metric: order_threads, timeout",
+        ),
+        ("a misspelt service", "calls: [coupon,", "calls: [cupon,"),
+        ("an unknown kind", "kind: chain", "kind: chian"),
+    ];
+    let read = |text: &str| said(read_dashboard(&source("dashboards/shop.yaml", text)));
+    insta::assert_snapshot!("wrong_dashboards", table(DASHBOARD, &cases, read));
+}
+
+#[test]
+fn a_wrong_configuration_never_shows_a_secret() {
+    let cases = [
+        ("a password in the file", "\"${PROM_PASSWORD}\"", "hunter2"),
+        (
+            "a password beside a name",
+            "\"${PROM_PASSWORD}\"",
+            "\"x${PROM_PASSWORD}hunter2\"",
+        ),
+        (
+            "a misspelt key",
+            "password: {file: secrets/redis}",
+            "pasword: hunter2",
+        ),
+        (
+            "a password in a URL",
+            "https://prometheus",
+            "https://me:hunter2@prometheus",
+        ),
+        (
+            "a password in an address",
+            "\"redis.example:6379\"",
+            "\"redis://:hunter2@redis.example:6379\"",
+        ),
+        (
+            "a token in a header",
+            "X-Scope-OrgID: shop",
+            "Authorization: Bearer hunter2",
+        ),
+        (
+            "a list of secrets",
+            "token: \"${HOOK_TOKEN}\"",
+            "token: [hunter2]",
+        ),
+        (
+            "not YAML, with a secret near",
+            "password: \"${PROM_PASSWORD}\"}",
+            "password: hunter2}}",
+        ),
+        ("an unquoted variable", "\"${PROM_PASSWORD}\"", "${PROM_PASSWORD}"),
+    ];
+    let read = |text: &str| said(read_config(&source("allclear.yaml", text)));
+    let shown = table(CONFIG, &cases, read);
+    assert!(!shown.contains("hunter2"));
+    insta::assert_snapshot!("secrets", shown);
+}
+
+#[test]
+fn a_wrong_configuration_is_shown_with_its_line() {
+    let cases = [
+        (
+            "two sources",
+            "    scrape: {every: 1s",
+            "    prometheus: {url: \"http://p:9090\"}\n    scrape: {every: 1s",
+        ),
+        ("no source", "    scrape: {every: 1s, path: /metrics}\n", ""),
+        ("no stage", "    stage: practice\n", ""),
+        ("a misspelt stage", "stage: preprod", "stage: prepod"),
+        ("an address without a port", "\"10.0.0.10:8080\"", "10.0.0.10"),
+        (
+            "an address that is a URL",
+            "\"10.0.0.10:8080\"",
+            "\"http://10.0.0.10:8080\"",
+        ),
+        ("an instance twice", "coupon-0:", "order-0:"),
+        ("an unknown default", "default: preprod", "default: preprd"),
+        ("the built-in name", "  local:", "  range:"),
+        ("a language", "lang: en", "lang: de"),
+        (
+            "two kinds of authentication",
+            "auth: {basic:",
+            "auth: {bearer: \"${T}\", basic:",
+        ),
+    ];
+    let read = |text: &str| said(read_config(&source("allclear.yaml", text)));
+    insta::assert_snapshot!("wrong_configs", table(CONFIG, &cases, read));
+}
+
+#[test]
+fn all_of_a_files_errors_come_at_once_and_in_the_files_order() {
+    let text = with(DRILL, "baseline: 10m", "baseline: 3");
+    let text = with(&text, "metric: coupon_p99", "metric: cupon_p99");
+    let text = with(&text, STAYS, "stays: {within: 0.5%}");
+    let text = with(&text, "hold: 30s, within: 5m", "hold: 30, wthin: 5m");
+    let diagnostics = drill(&text).unwrap_err();
+    assert_eq!(diagnostics.errors(), 5);
+    assert_eq!(diagnostics.to_string(), "expectations/coupon-slow.yaml: 5 errors");
+    let json: Vec<_> = diagnostics.all.iter().map(Diagnostic::to_json).collect();
+    insta::assert_json_snapshot!("all_at_once", json);
+    insta::assert_snapshot!("all_at_once_rendered", rendered(&diagnostics));
+}
+
+#[test]
+fn a_file_over_the_limits_is_refused() {
+    let deep = format!("a: {}{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
+    let wide = format!("a: [{}]", "1, ".repeat(MAX_NODES));
+    let bomb = "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\n\
+                c: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]\n\
+                e: [*d, *d, *d, *d, *d, *d, *d, *d, *d, *d]\n";
+    let large = format!("# {}\n", "x".repeat(MAX_BYTES));
+    for text in [&deep, &wide, bomb, &large] {
+        let diagnostics = read_config(&source("allclear.yaml", text)).unwrap_err();
+        assert_eq!(
+            diagnostics.all[0].problem,
+            Problem::TooMuch,
+            "{}",
+            diagnostics.all[0]
+        );
+    }
+}
+
+#[test]
+fn an_alias_stands_for_its_value() {
+    let text = with(DRILL, "baseline: 10m", "baseline: &ten 10m");
+    let text = with(&text, "    duration: 10m", "    duration: *ten");
+    assert_eq!(drill(&text).unwrap().value, drill(DRILL).unwrap().value);
+}
+
+#[test]
+fn an_escape_sequence_in_a_file_does_not_reach_the_terminal() {
+    let text = with(DRILL, "drill: coupon-slow", "drill: \"\u{1b}[31mx\u{202e}\"");
+    for diagnostic in drill(&text).unwrap_err().all {
+        let shown = rendered(&diagnostic);
+        assert!(!shown.contains(['\u{1b}', '\u{202e}']), "{shown:?}");
+    }
+}
