@@ -1,3 +1,479 @@
-//! Runs a drill: carries out the effects that the machine asks for.
+//! Runs a drill: carries out the effects that the machine asks for, and tells it what happened.
+//!
+//! One task owns everything and takes one thing at a time, asks first. Whatever takes time runs beside it and reports
+//! back as [`Done`].
 
+mod baseline;
+mod bus;
+pub mod clock;
+mod collected;
+mod effects;
+mod groups;
+pub mod header;
+mod injecting;
+mod ledger;
+mod measuring;
+mod preflight;
 pub mod recovery;
+mod rejudge;
+mod rows;
+mod settling;
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+};
+
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::{MissedTickBehavior, interval},
+};
+
+use self::{
+    bus::{EngineBus, Shared},
+    clock::Clock,
+    collected::Collected,
+    groups::Groups,
+    injecting::Track,
+    measuring::Meters,
+    recovery::{Repair, Scene, StepEnd},
+};
+use crate::{
+    drill::{Effect, Input, Machine, guard::Watch, schedule::Schedule},
+    drivers::{Drivers, point::RuleSeen},
+    journal::Facts,
+    metrics::Fetch,
+    model::{
+        event::{BaselineRow, Body, Check, GuardState, Hits, Outcome},
+        ids::FaultId,
+        phase::{Cause, Phase},
+        plan::Plan,
+        recovery::{Leftover, StepId, StepReport, StepState},
+        sheet::{Moved, RowState},
+        snapshot::{BaselineLevels, Snapshot},
+        time::{Moment, Span},
+        undo::ChangeIntent,
+    },
+};
+
+pub use ledger::{Ledger, NotDurable};
+pub use rejudge::{Rejudged, rejudge};
+
+/// How often the engine looks at the clock. The deadman hears from it as often.
+pub const TICK: Span = Span::millis(100);
+
+/// What people and the keeper ask of a run.
+#[derive(Debug)]
+pub enum Ask {
+    /// Put everything back.
+    Recover(Cause),
+    /// Watch in silence for longer.
+    Extend(Span),
+    /// Write a note down.
+    Note {
+        /// Who.
+        by: String,
+        /// What.
+        text: String,
+    },
+    /// That many consoles look.
+    Watching(usize),
+    /// A deadman stands by.
+    DeadmanReady {
+        /// Its process id.
+        pid: u32,
+    },
+    /// The deadman is gone.
+    DeadmanLost {
+        /// Its process id.
+        pid: u32,
+    },
+}
+
+/// How the engine begins.
+#[derive(Debug)]
+pub enum Begin {
+    /// A fresh run.
+    Fresh,
+    /// A run that another keeper left.
+    TakeOver {
+        /// What its journal says.
+        facts: Box<Facts>,
+        /// Why.
+        cause: Cause,
+    },
+}
+
+/// What an engine is made from.
+pub struct Setup {
+    /// The plan.
+    pub plan: Arc<Plan>,
+    /// Its timeline.
+    pub schedule: Schedule,
+    /// The clients.
+    pub drivers: Arc<Drivers>,
+    /// Where metrics come from.
+    pub secrets: crate::model::secret::Secrets,
+    /// The clock.
+    pub clock: Clock,
+    /// Where events go.
+    pub ledger: Ledger,
+    /// What people ask.
+    pub asks: mpsc::UnboundedReceiver<Ask>,
+    /// Called at every tick: the heartbeat.
+    pub heartbeat: Box<dyn FnMut() + Send>,
+}
+
+/// What something that ran beside the engine has to say.
+enum Done {
+    Check(Check),
+    Preflight(Box<preflight::Found>),
+    Fetched(Box<Fetch>),
+    Tripped {
+        meter: usize,
+        fetch: Box<Fetch>,
+    },
+    Hits {
+        base: String,
+        rules: Result<Vec<RuleSeen>, String>,
+    },
+    LoadHits {
+        fault: FaultId,
+        hits: Hits,
+    },
+    Injected {
+        fault: FaultId,
+        result: Result<Option<Span>, String>,
+    },
+    Stopped {
+        step: usize,
+        end: StepEnd,
+    },
+    Step {
+        step: StepId,
+        end: StepEnd,
+    },
+    Command {
+        index: usize,
+        end: StepEnd,
+    },
+    Assessed(Repair),
+    FinalRead(Vec<Leftover>),
+    Intended {
+        change: ChangeIntent,
+        written: oneshot::Sender<()>,
+    },
+    Progress {
+        step: StepId,
+        state: StepState,
+        detail: String,
+    },
+    Notified {
+        whom: String,
+        error: Option<String>,
+    },
+    Judged {
+        group: usize,
+        rows: Vec<RowState>,
+        last: bool,
+    },
+    Moved(Vec<Moved>),
+    Baseline {
+        rows: Vec<(BaselineRow, Option<String>)>,
+        levels: Option<BaselineLevels>,
+    },
+}
+
+/// Runs one drill to its end.
+pub struct Engine {
+    plan: Arc<Plan>,
+    schedule: Schedule,
+    machine: Machine,
+    drivers: Arc<Drivers>,
+    secrets: crate::model::secret::Secrets,
+    clock: Clock,
+    ledger: Ledger,
+    effects: VecDeque<Effect>,
+    done: mpsc::UnboundedSender<Done>,
+    meters: Option<Meters>,
+    watches: Vec<Watch>,
+    collected: Collected,
+    ranges: baseline::Ranges,
+    baseline: BaselineLevels,
+    snapshot: Arc<Snapshot>,
+    groups: Groups,
+    faults: BTreeMap<FaultId, Track>,
+    shared: Shared,
+    bus: Arc<EngineBus>,
+    steps_began: BTreeMap<StepId, Moment>,
+    gone_at_source: Option<i64>,
+    guard_states: BTreeMap<usize, GuardState>,
+    limits: Vec<(String, u32)>,
+    warned: BTreeSet<String>,
+    last_baseline: Moment,
+    judging_baseline: bool,
+    last_guard: Moment,
+    last_hits: Moment,
+    last_tick: Moment,
+    ended: Option<Outcome>,
+    tasks: tokio::task::JoinSet<()>,
+}
+
+impl Setup {
+    /// Runs to the end and says how it ended.
+    pub async fn run(self, begin: Begin) -> Outcome {
+        let Setup {
+            plan,
+            schedule,
+            drivers,
+            secrets,
+            clock,
+            ledger,
+            asks,
+            heartbeat,
+        } = self;
+        let (done, results) = mpsc::unbounded_channel();
+        let shared = Shared::default();
+        let bus = Arc::new(EngineBus::new(done.clone(), shared.clone()));
+        let now = clock.now();
+        let limits = measuring::limits(&plan);
+        let mut engine = Engine {
+            machine: Machine::new(plan.drill.clone(), schedule.clone(), plan.attended),
+            groups: Groups::new(&schedule),
+            plan,
+            schedule,
+            drivers,
+            secrets,
+            clock,
+            ledger,
+            effects: VecDeque::new(),
+            done,
+            meters: None,
+            watches: Vec::new(),
+            collected: Collected::default(),
+            ranges: baseline::Ranges::default(),
+            baseline: BaselineLevels::default(),
+            snapshot: Arc::new(Snapshot::default()),
+            faults: BTreeMap::new(),
+            shared,
+            bus,
+            steps_began: BTreeMap::new(),
+            gone_at_source: None,
+            guard_states: BTreeMap::new(),
+            limits,
+            warned: BTreeSet::new(),
+            last_baseline: now,
+            judging_baseline: false,
+            last_guard: now,
+            last_hits: now,
+            last_tick: now,
+            ended: None,
+            tasks: tokio::task::JoinSet::new(),
+        };
+        engine.begin(begin).await;
+        engine.go(asks, results, heartbeat).await
+    }
+}
+
+impl Engine {
+    async fn begin(&mut self, begin: Begin) {
+        self.watches = measuring::watches(&self.plan);
+        match begin {
+            Begin::Fresh => {
+                let header = header::header(&self.plan, std::process::id());
+                self.ledger.emit(Body::Opened(Box::new(header)));
+                let effects = self.machine.start();
+                self.effects.extend(effects);
+            }
+            Begin::TakeOver { facts, cause } => self.take_over(*facts, cause),
+        }
+        self.carry_out().await;
+    }
+
+    /// Goes on with what another keeper left: its intents are ours, its snapshot is the original.
+    fn take_over(&mut self, facts: Facts, cause: Cause) {
+        self.ledger.emit(Body::TakenOver {
+            pid: std::process::id(),
+            cause: cause.clone(),
+        });
+        let owed: Vec<FaultId> = facts.not_gone().map(|f| f.intent.id.clone()).collect();
+        let touched = facts.touched();
+        self.shared.restarted(facts.restarted().cloned());
+        for fault in &facts.faults {
+            self.faults
+                .insert(fault.intent.id.clone(), Track::inherited(fault));
+        }
+        self.snapshot = Arc::new(facts.snapshot.clone().unwrap_or_default());
+        self.baseline = facts.baseline.clone().unwrap_or_default();
+        self.groups.inherit(&facts);
+        if touched {
+            self.meters = measuring::Meters::open(&self.plan, &self.secrets)
+                .inspect_err(|error| self.ledger.emit(Body::Warning(error.to_string())))
+                .ok();
+            self.start_meters();
+        }
+        let (machine, effects) = Machine::resume(
+            self.plan.drill.clone(),
+            self.schedule.clone(),
+            owed,
+            touched,
+            facts
+                .recovering
+                .as_ref()
+                .map_or(cause, |(first, _)| first.clone()),
+            self.clock.now(),
+        );
+        self.machine = machine;
+        self.effects.extend(effects);
+    }
+
+    async fn go(
+        mut self,
+        mut asks: mpsc::UnboundedReceiver<Ask>,
+        mut results: mpsc::UnboundedReceiver<Done>,
+        mut heartbeat: Box<dyn FnMut() + Send>,
+    ) -> Outcome {
+        let mut tick = interval(TICK.into());
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            if let Some(outcome) = self.ended.take() {
+                self.tasks.shutdown().await;
+                return outcome;
+            }
+            tokio::select! {
+                biased;
+                Some(ask) = asks.recv() => self.asked(ask),
+                Some(done) = results.recv() => self.handle(done).await,
+                _ = tick.tick() => {
+                    heartbeat();
+                    self.tick();
+                }
+            }
+            self.carry_out().await;
+        }
+    }
+
+    /// Tells the machine what happened and queues what it wants done.
+    fn feed(&mut self, input: Input) {
+        let now = self.clock.now();
+        let effects = self.machine.step(input, now);
+        self.effects.extend(effects);
+    }
+
+    fn asked(&mut self, ask: Ask) {
+        match ask {
+            Ask::Recover(cause) => self.feed(Input::Recover(cause)),
+            Ask::Extend(by) => {
+                self.feed(Input::Extend(by));
+                self.collected.reopen(crate::model::event::Period::Baseline);
+            }
+            Ask::Note { by, text } => self.ledger.emit(Body::Note { by, text }),
+            Ask::Watching(consoles) => self.ledger.emit(Body::Watching { consoles }),
+            Ask::DeadmanReady { pid } => {
+                self.ledger.emit(Body::DeadmanReady { pid });
+                self.feed(Input::DeadmanReady);
+            }
+            Ask::DeadmanLost { pid } => {
+                self.ledger.emit(Body::DeadmanLost { pid });
+                self.feed(Input::DeadmanLost);
+            }
+        }
+    }
+
+    fn tick(&mut self) {
+        let now = self.clock.now();
+        let gap = now.since(self.last_tick);
+        self.last_tick = now;
+        if gap > clock::SUSPEND_GAP && self.machine.fault_may_be_live() {
+            self.feed(Input::Recover(Cause::Slept { ms: gap.0 }));
+        }
+        if let Some(error) = self.ledger.failure() {
+            self.journal_failed(&error.to_string());
+        }
+        self.guard(now);
+        self.poll_hits(now);
+        self.finish_groups(now);
+        if matches!(self.machine.phase(), Phase::Recovering | Phase::Verifying) {
+            self.settle();
+        }
+        self.feed(Input::Tick);
+    }
+
+    /// No new fault without a journal; what is live is put back, from memory.
+    fn journal_failed(&mut self, what: &str) {
+        if matches!(self.machine.phase(), Phase::Armed | Phase::Running) {
+            self.feed(Input::Recover(Cause::Journal {
+                what: what.to_owned(),
+            }));
+        }
+    }
+
+    fn scene(&self) -> Scene {
+        Scene {
+            plan: self.plan.clone(),
+            drivers: self.drivers.clone(),
+            snapshot: self.snapshot.clone(),
+            bus: self.bus.clone(),
+        }
+    }
+
+    fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(task);
+    }
+}
+
+impl Engine {
+    /// Takes what something that ran beside has to say.
+    async fn handle(&mut self, done: Done) {
+        match done {
+            Done::Check(check) => self.ledger.emit(Body::Check(check)),
+            Done::Preflight(found) => self.preflighted(*found),
+            Done::Fetched(fetch) => self.fetched(*fetch),
+            Done::Tripped { meter, fetch } => self.tripped(meter, *fetch),
+            Done::Hits { base, rules } => match rules {
+                Ok(rules) => self.rules(&base, &rules),
+                Err(error) => tracing::debug!(%base, %error, "counters not read"),
+            },
+            Done::LoadHits { fault, hits } => self.hits(fault, hits),
+            Done::Injected { fault, result } => self.injected(fault, result),
+            Done::Stopped { step, end } => self.stopped(step, end),
+            Done::Step { step, end } => self.step_over(step, end),
+            Done::Command { index, end } => self.feed(Input::CommandOver(index, end.leftovers)),
+            Done::Assessed(repair) => self.assessed(repair),
+            Done::FinalRead(found) => self.feed(Input::FinalRead(found)),
+            Done::Intended { change, written } => self.intended(change, written).await,
+            Done::Progress { step, state, detail } => self.progress(step, state, detail),
+            Done::Judged { group, rows, last } => self.judged(group, rows, last),
+            Done::Moved(moved) => self.ledger.emit(Body::Moved(moved)),
+            Done::Baseline { rows, levels } => self.baseline_judged(rows, levels),
+            Done::Notified { whom, error } => self.ledger.emit(Body::Notified { whom, error }),
+        }
+    }
+
+    /// What has to be put back, in one line for people; what could not be read counts as "has to".
+    fn assessed(&mut self, repair: Repair) {
+        let needed = repair.is_needed();
+        self.feed(Input::Assessed { needed });
+    }
+
+    /// A change by recovery itself: written down before it is made. With a broken journal recovery goes on.
+    async fn intended(&mut self, change: ChangeIntent, written: oneshot::Sender<()>) {
+        if let Err(error) = self.ledger.emit_durably(Body::ChangeIntended(change)).await {
+            tracing::error!(%error, "a change of recovery is not in the journal");
+        }
+        let _ = written.send(());
+    }
+
+    /// How far a recovery step is. A step of the drill that ends its fault uses the same code, and is none.
+    fn progress(&mut self, step: StepId, state: StepState, detail: String) {
+        if matches!(self.machine.phase(), Phase::Recovering | Phase::Verifying) {
+            let took = self.took(step);
+            self.ledger.emit(Body::Recovery(StepReport {
+                step,
+                state,
+                detail,
+                took,
+            }));
+        }
+    }
+}

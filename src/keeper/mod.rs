@@ -1,1 +1,25 @@
 //! The process that owns a run, and the deadman that watches it.
+//!
+//! The keeper is one role, entered two ways: with a fresh run, or with the journal of one that another keeper left. The
+//! deadman, `recover` and a run's own recovery are the same code behind the same socket, so that a console always finds
+//! someone to look at.
+
+pub mod deadman;
+mod guardian;
+mod launch;
+mod role;
+
+pub use launch::{LaunchError, READY, launch};
+pub use role::{Entry, KeeperError, keep};
+
+use std::path::PathBuf;
+
+use rustix::process::getuid;
+
+use crate::{model::ids::RunId, wire};
+
+/// The socket of a run on this machine.
+pub fn socket_of(run: &RunId) -> PathBuf {
+    let dir = wire::socket_dir(std::env::var_os("XDG_RUNTIME_DIR").as_deref(), getuid().as_raw());
+    wire::socket_path(&dir, run)
+}

@@ -1,0 +1,102 @@
+//! What recovery steps, which run beside the engine, ask of it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use futures::future::BoxFuture;
+use tokio::sync::{mpsc, oneshot};
+
+use super::{Done, recovery::Bus};
+use crate::model::{
+    ids::{FaultId, InstanceName},
+    recovery::{StepId, StepState},
+    sample::{Query, Reading},
+    undo::ChangeIntent,
+};
+
+/// What steps may read at any moment: written by the engine, never held across a wait.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Shared(Arc<RwLock<Seen>>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    readings: BTreeMap<Query, Reading>,
+    bad_guard: Option<String>,
+    restarted: BTreeSet<InstanceName>,
+    answered: BTreeSet<FaultId>,
+}
+
+impl Shared {
+    fn write(&self, change: impl FnOnce(&mut Seen)) {
+        change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn read<T>(&self, look: impl FnOnce(&Seen) -> T) -> T {
+        look(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub fn readings(&self, readings: BTreeMap<Query, Reading>) {
+        self.write(|seen| seen.readings = readings);
+    }
+
+    pub fn bad_guard(&self, which: Option<String>) {
+        self.write(|seen| seen.bad_guard = which);
+    }
+
+    pub fn restarted(&self, instances: impl IntoIterator<Item = InstanceName>) {
+        self.write(|seen| seen.restarted.extend(instances));
+    }
+
+    pub fn answered(&self, fault: &FaultId) {
+        self.write(|seen| {
+            seen.answered.insert(fault.clone());
+        });
+    }
+}
+
+pub(super) struct EngineBus {
+    done: mpsc::UnboundedSender<Done>,
+    shared: Shared,
+}
+
+impl EngineBus {
+    pub fn new(done: mpsc::UnboundedSender<Done>, shared: Shared) -> Self {
+        Self { done, shared }
+    }
+}
+
+impl Bus for EngineBus {
+    fn intend(&self, change: ChangeIntent) -> BoxFuture<'_, ()> {
+        if let ChangeIntent::Restart { instance } = &change {
+            self.shared.restarted([instance.clone()]);
+        }
+        Box::pin(async move {
+            let (written, durable) = oneshot::channel();
+            // An engine that is gone has no step left to run.
+            let _ = self.done.send(Done::Intended { change, written });
+            let _ = durable.await;
+        })
+    }
+
+    fn progress(&self, step: StepId, state: StepState, detail: String) {
+        let _ = self.done.send(Done::Progress { step, state, detail });
+    }
+
+    fn reading(&self, query: &Query) -> Option<Reading> {
+        self.shared.read(|seen| seen.readings.get(query).cloned())
+    }
+
+    fn guard_holds(&self) -> Option<String> {
+        self.shared.read(|seen| seen.bad_guard.clone())
+    }
+
+    fn restarted(&self, instance: &InstanceName) -> bool {
+        self.shared.read(|seen| seen.restarted.contains(instance))
+    }
+
+    fn answered(&self, fault: &FaultId) -> bool {
+        self.shared.read(|seen| seen.answered.contains(fault))
+    }
+}

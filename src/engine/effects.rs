@@ -1,0 +1,198 @@
+//! Carries out what the machine wants done, and hands back what came of it.
+
+use super::{
+    Done, Engine,
+    recovery::{self, StepEnd},
+};
+use crate::{
+    drill::{Effect, Input, StepResult},
+    drivers::webhook,
+    model::{
+        event::{Body, Outcome, Period},
+        phase::Phase,
+        recovery::{Milestone, StepId, StepReport, StepState},
+        text::{Lang, Word},
+        time::Span,
+    },
+};
+
+impl Engine {
+    /// Carries out all queued effects, in order. What takes time is only begun here; the one wait is for the intent of
+    /// a fault to be durable.
+    pub(super) async fn carry_out(&mut self) {
+        while let Some(effect) = self.effects.pop_front() {
+            match effect {
+                Effect::Emit(body) => self.emit(body),
+                Effect::RunPreflight => self.run_preflight(),
+                Effect::JudgeBaseline => self.judge_baseline(),
+                Effect::FreezeBaseline => self.freeze_baseline(),
+                Effect::RestartGuard => self.restart_guard(),
+                Effect::Inject { step } => self.inject(step).await,
+                Effect::StopStep { step } => self.stop_step(step),
+                Effect::FinishRows => self.finish_rows(),
+                Effect::Recover { step, needed } => self.recover(step, needed),
+                Effect::RunCommand { index, needed } => self.run_command(index, needed),
+                Effect::Assess => self.assess(),
+                Effect::ReadEverything => self.read_everything(),
+                Effect::Notify => self.notify(),
+                Effect::Close(outcome) => self.close(outcome).await,
+            }
+        }
+    }
+
+    fn emit(&mut self, body: Body) {
+        match &body {
+            Body::Phase {
+                phase: Phase::Baseline,
+                ..
+            } => {
+                let start = self.source_now();
+                self.collected.begin(Period::Baseline, start);
+            }
+            Body::Reached {
+                milestone: Milestone::FaultsGone,
+                ..
+            } => self.gone_at_source = Some(self.source_now()),
+            _ => {}
+        }
+        self.ledger.emit(body);
+    }
+
+    fn recover(&mut self, step: StepId, needed: bool) {
+        self.steps_began.insert(step, self.clock.now());
+        let scene = self.scene();
+        let done = self.done.clone();
+        if step == StepId::Faults {
+            // Nothing new may land once the undoing has begun.
+            self.stop_injecting();
+        }
+        let intents = self.intents();
+        self.spawn(async move {
+            let end = match step {
+                StepId::Faults => recovery::faults(&scene, &intents).await,
+                StepId::Injector => recovery::injector(&scene).await,
+                _ if !needed => nothing(),
+                StepId::Drain => recovery::drain(&scene, needed).await,
+                StepId::Breakers => recovery::breakers_open(&scene).await,
+                StepId::Flags => recovery::flags(&scene).await,
+                StepId::Retry => recovery::hold_retry(&scene).await,
+                StepId::Pools => recovery::pools(&scene).await,
+                StepId::Traffic => recovery::traffic(&scene).await,
+                StepId::Release => recovery::release_retry(&scene).await,
+                StepId::Verify => nothing(),
+            };
+            // The engine outlives its tasks.
+            let _ = done.send(Done::Step { step, end });
+        });
+    }
+
+    /// A recovery step is over: say so, then tell the machine.
+    pub(super) fn step_over(&mut self, step: StepId, end: StepEnd) {
+        let took = self.took(step);
+        let StepEnd {
+            state,
+            detail,
+            leftovers,
+            gone,
+        } = end;
+        self.ledger.emit(Body::Recovery(StepReport {
+            step,
+            state,
+            detail,
+            took,
+        }));
+        for fault in gone {
+            self.fault_gone(fault);
+        }
+        if !leftovers.is_empty() {
+            self.ledger.emit(Body::MayRemain(leftovers.clone()));
+        }
+        self.feed(Input::StepOver(StepResult {
+            step,
+            state,
+            leftovers,
+        }));
+    }
+
+    pub(super) fn took(&self, step: StepId) -> Span {
+        let now = self.clock.now();
+        self.steps_began
+            .get(&step)
+            .map_or(Span::ZERO, |began| now.since(*began))
+    }
+
+    fn run_command(&mut self, index: usize, needed: bool) {
+        let scene = self.scene();
+        let done = self.done.clone();
+        self.spawn(async move {
+            let end = match scene.plan.drill.recovery.commands.get(index) {
+                Some(command) if needed || command.check.is_some() => {
+                    recovery::command(&scene, command).await
+                }
+                _ => nothing(),
+            };
+            let _ = done.send(Done::Command { index, end });
+        });
+    }
+
+    fn assess(&mut self) {
+        let scene = self.scene();
+        let done = self.done.clone();
+        self.spawn(async move {
+            let _ = done.send(Done::Assessed(recovery::needs_repair(&scene).await));
+        });
+    }
+
+    fn read_everything(&mut self) {
+        let scene = self.scene();
+        let done = self.done.clone();
+        self.spawn(async move {
+            let _ = done.send(Done::FinalRead(recovery::left_behind(&scene).await));
+        });
+    }
+
+    /// Tells those who are to be told, beside everything else: a hook that hangs delays no recovery.
+    fn notify(&mut self) {
+        let plan = self.plan.clone();
+        let what = self
+            .machine
+            .cause()
+            .map(|c| c.describe(Lang::En))
+            .unwrap_or_default();
+        for hook in plan.environment.notify.clone() {
+            let (drivers, done) = (self.drivers.clone(), self.done.clone());
+            let message = serde_json::json!({
+                "event": "aborted",
+                "run": plan.run,
+                "drill": plan.drill.name,
+                "environment": plan.environment.name,
+                "cause": what,
+                "faults": "gone",
+            });
+            self.spawn(async move {
+                let error = drivers.tell(&hook, &message).await.err().map(|e| e.to_string());
+                let _ = done.send(Done::Notified {
+                    whom: webhook::host(&hook),
+                    error,
+                });
+            });
+        }
+    }
+
+    async fn close(&mut self, outcome: Outcome) {
+        // The last word must be on the disk before the process that has it ends.
+        if let Err(error) = self.ledger.emit_durably(Body::Closed(outcome.clone())).await {
+            tracing::error!(%error, state = Phase::Closed.word(Lang::En), "the last record is not durable");
+        }
+        self.ended = Some(outcome);
+    }
+}
+
+fn nothing() -> StepEnd {
+    StepEnd {
+        state: StepState::Nothing,
+        detail: "read, and found as it was".into(),
+        leftovers: Vec::new(),
+        gone: Vec::new(),
+    }
+}

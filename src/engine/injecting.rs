@@ -1,0 +1,260 @@
+//! Making faults and stopping them: the intent first and durably, the undoing at once.
+
+use super::{
+    Done, Engine,
+    recovery::{self, StepEnd},
+};
+use crate::{
+    drill::{Input, faults},
+    drivers::point::Rule,
+    journal::FaultFact,
+    model::{
+        drill::{Action, Fault},
+        event::{Body, Hits, Period},
+        ids::FaultId,
+        phase::{Cause, Phase},
+        recovery::StepState,
+        time::{Moment, Span},
+        undo::{FaultIntent, UndoFault},
+    },
+};
+
+/// How often the counters of live faults are read.
+const HITS_EVERY: Span = Span::millis(500);
+
+/// A fault of this run.
+#[derive(Debug, Clone)]
+pub(super) struct Track {
+    pub intent: FaultIntent,
+    /// The last counters read; `None` if they never were.
+    pub hits: Option<Hits>,
+    pub gone: bool,
+}
+
+impl Track {
+    pub fn inherited(fact: &FaultFact) -> Self {
+        let gone = fact.state == crate::journal::FaultState::Gone;
+        Self {
+            intent: fact.intent.clone(),
+            hits: None,
+            gone,
+        }
+    }
+}
+
+impl Engine {
+    /// Begins a step: writes its intents down, then makes its faults, all at the same time.
+    pub(super) async fn inject(&mut self, index: usize) {
+        let now = self.clock.now();
+        let plan = self.plan.clone();
+        let step = &plan.drill.steps[index];
+        let group = self.schedule.slots[index].group;
+        let source_ms = self.source_now();
+        self.collected.begin(Period::Step(group), source_ms);
+        self.groups.began(group, index);
+        self.ledger.emit(Body::StepStarted {
+            step: index,
+            until: now + step.duration,
+            source_ms,
+        });
+        let made = match faults::intents(&plan, step) {
+            Ok(made) => made,
+            Err(error) => {
+                let what = format!("{}: {error}", step.name);
+                return self.feed(Input::Recover(Cause::InjectFailed { what }));
+            }
+        };
+        if made.is_empty() {
+            return;
+        }
+        for (intent, _) in &made {
+            self.faults.insert(
+                intent.id.clone(),
+                Track {
+                    intent: intent.clone(),
+                    hits: None,
+                    gone: false,
+                },
+            );
+            self.feed(Input::FaultIntended(intent.id.clone()));
+        }
+        if let Err(why) = self.write_intents(made.iter().map(|(intent, _)| intent)).await {
+            // Nothing was made, and nothing will be.
+            return self.feed(Input::Recover(Cause::Journal { what: why }));
+        }
+        // The wait for the disk may have been long enough for the key: the machine says whether the step still runs.
+        for (intent, fault) in made {
+            self.make(intent, fault.cloned(), &step.action);
+        }
+    }
+
+    async fn write_intents(&mut self, intents: impl Iterator<Item = &FaultIntent>) -> Result<(), String> {
+        let mut intents: Vec<_> = intents.cloned().collect();
+        let Some(last) = intents.pop() else { return Ok(()) };
+        for intent in intents {
+            self.ledger.emit(Body::FaultIntended(intent));
+        }
+        // Records are written in order: when the last one is durable, so are those before it, unless one failed.
+        self.ledger
+            .emit_durably(Body::FaultIntended(last))
+            .await
+            .map_err(|e| e.to_string())?;
+        self.ledger.failure().map_or(Ok(()), |e| Err(e.to_string()))
+    }
+
+    fn make(&mut self, intent: FaultIntent, fault: Option<Fault>, action: &Action) {
+        let (drivers, done, run) = (self.drivers.clone(), self.done.clone(), self.plan.run.clone());
+        let ttl = intent.expires_in.unwrap_or(Span::ZERO);
+        let action = action.clone();
+        self.spawn(async move {
+            let made = match (&action, fault) {
+                (Action::Fault { envelope, .. }, Some(Fault::Rule { point, effect, .. })) => {
+                    let rule = Rule::new(&run, &intent.instance, &point, &effect, envelope, ttl);
+                    let UndoFault::Rule { base } = &intent.undo else {
+                        return;
+                    };
+                    drivers.point().create(base, &intent.id, &rule).await
+                }
+                (Action::Load(load), _) => {
+                    drivers
+                        .loads()
+                        .start(drivers.http().client(), drivers.places(), &intent.id, load)
+                        .await
+                }
+                _ => return,
+            };
+            let result = made
+                .map(|()| (ttl.0 > 0).then_some(ttl))
+                .map_err(|e| e.to_string());
+            // The engine outlives its tasks.
+            let _ = done.send(Done::Injected {
+                fault: intent.id,
+                result,
+            });
+        });
+    }
+
+    /// The answer to a create, whenever it comes.
+    pub(super) fn injected(&mut self, fault: FaultId, result: Result<Option<Span>, String>) {
+        self.shared.answered(&fault);
+        let now = self.clock.now();
+        match result {
+            Ok(ttl) => self.ledger.emit(Body::FaultLive {
+                fault,
+                expires: ttl.map(|t| now + t),
+            }),
+            Err(why) => self.feed(Input::FaultFailed(fault, why)),
+        }
+    }
+
+    /// From here on nothing new is made. What is under way gets its answer, and is undone like the rest.
+    pub(super) fn stop_injecting(&mut self) {
+        self.groups.stop();
+    }
+
+    /// The intents of every fault that was not read back as gone.
+    pub(super) fn intents(&self) -> Vec<FaultIntent> {
+        self.faults
+            .values()
+            .filter(|t| !t.gone)
+            .map(|t| t.intent.clone())
+            .collect()
+    }
+
+    /// A step is over: its faults end now, whatever else goes on.
+    pub(super) fn stop_step(&mut self, index: usize) {
+        let name = &self.plan.drill.steps[index].name;
+        let intents: Vec<_> = self
+            .faults
+            .values()
+            .filter(|t| !t.gone && &t.intent.step == name)
+            .map(|t| t.intent.clone())
+            .collect();
+        let (scene, done) = (self.scene(), self.done.clone());
+        self.spawn(async move {
+            let end = recovery::end_faults(&scene, &intents).await;
+            let _ = done.send(Done::Stopped { step: index, end });
+        });
+    }
+
+    pub(super) fn stopped(&mut self, index: usize, end: StepEnd) {
+        for fault in end.gone {
+            self.fault_gone(fault);
+        }
+        if end.state == StepState::Failed {
+            let name = &self.plan.drill.steps[index].name;
+            let what = format!("{name}: its fault could not be stopped: {}", end.detail);
+            self.feed(Input::Recover(Cause::InjectFailed { what }));
+        }
+    }
+
+    pub(super) fn fault_gone(&mut self, fault: FaultId) {
+        if let Some(track) = self.faults.get_mut(&fault) {
+            track.gone = true;
+        }
+        self.feed(Input::FaultGone(fault));
+    }
+
+    /// Asks the injectors of all live faults for their counters.
+    pub(super) fn poll_hits(&mut self, now: Moment) {
+        if self.machine.phase() != Phase::Running || now.since(self.last_hits) < HITS_EVERY {
+            return;
+        }
+        self.last_hits = now;
+        let mut bases: Vec<String> = Vec::new();
+        let mut loads: Vec<FaultId> = Vec::new();
+        for track in self.faults.values().filter(|t| !t.gone) {
+            match &track.intent.undo {
+                UndoFault::Rule { base } if !bases.contains(base) => bases.push(base.clone()),
+                UndoFault::Rule { .. } => {}
+                UndoFault::Load => loads.push(track.intent.id.clone()),
+            }
+        }
+        for base in bases {
+            let (drivers, done) = (self.drivers.clone(), self.done.clone());
+            self.spawn(async move {
+                let rules = drivers.point().rules(&base).await.map_err(|e| e.to_string());
+                let _ = done.send(Done::Hits { base, rules });
+            });
+        }
+        for fault in loads {
+            let (drivers, done) = (self.drivers.clone(), self.done.clone());
+            self.spawn(async move {
+                if let Some(c) = drivers.loads().counters(&fault).await {
+                    let held = u32::try_from(c.in_flight).unwrap_or(u32::MAX);
+                    let hits = Hits {
+                        hits: c.sent,
+                        misses: 0,
+                        failed: c.failed,
+                        capped: c.dropped,
+                        held,
+                    };
+                    let _ = done.send(Done::LoadHits { fault, hits });
+                }
+            });
+        }
+    }
+
+    pub(super) fn hits(&mut self, fault: FaultId, hits: Hits) {
+        let Some(track) = self.faults.get_mut(&fault) else {
+            return;
+        };
+        track.hits = Some(hits);
+        self.ledger.emit(Body::FaultHits { fault, hits });
+    }
+
+    /// What the rules of an instance say about this run's faults there.
+    pub(super) fn rules(&mut self, base: &str, rules: &[crate::drivers::point::RuleSeen]) {
+        let known: Vec<_> = self
+            .faults
+            .values()
+            .filter(|t| matches!(&t.intent.undo, UndoFault::Rule { base: mine } if mine == base))
+            .map(|t| t.intent.id.clone())
+            .collect();
+        for fault in known {
+            if let Some(rule) = rules.iter().find(|r| r.id == fault.as_str()) {
+                self.hits(fault, rule.counters());
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The ledger: numbers events, has them written, and passes them on. The engine alone writes in it.
+
+use std::thread;
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::clock::Clock;
+use crate::{
+    journal::{Journal, JournalError},
+    model::event::{Body, Event},
+};
+
+/// How long one record may take to become durable before the journal counts as broken.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// Numbers events, has them written by a thread of its own, and passes them on to those who look.
+pub struct Ledger {
+    clock: Clock,
+    seq: u64,
+    to_writer: std::sync::mpsc::Sender<Record>,
+    watchers: mpsc::UnboundedSender<Event>,
+    failures: mpsc::UnboundedReceiver<JournalError>,
+}
+
+struct Record {
+    event: Event,
+    durable: Option<oneshot::Sender<Result<(), JournalError>>>,
+}
+
+/// A record that was not made durable.
+#[derive(Debug, thiserror::Error)]
+pub enum NotDurable {
+    /// The journal said so.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The disk did not answer in time.
+    #[error("the disk did not take a record within 2 s: nothing new is injected until it does")]
+    Slow,
+}
+
+impl Ledger {
+    /// A ledger that goes on after `seq`, writing to `journal`, passing events to `watchers`.
+    pub fn new(clock: Clock, seq: u64, journal: Journal, watchers: mpsc::UnboundedSender<Event>) -> Self {
+        let (to_writer, records) = std::sync::mpsc::channel();
+        let (failed, failures) = mpsc::unbounded_channel();
+        thread::Builder::new()
+            .name("journal".into())
+            .spawn(move || write_all(journal, &records, &failed))
+            .expect("a thread at the start of a process; without one nothing is armed");
+        Self {
+            clock,
+            seq,
+            to_writer,
+            watchers,
+            failures,
+        }
+    }
+
+    /// Records an event. It is shown at once and written soon.
+    pub fn emit(&mut self, body: Body) {
+        self.record(body, None);
+    }
+
+    /// Records an event and waits until it is durable.
+    pub async fn emit_durably(&mut self, body: Body) -> Result<(), NotDurable> {
+        let (done, durable) = oneshot::channel();
+        self.record(body, Some(done));
+        match tokio::time::timeout(PATIENCE, durable).await {
+            Ok(Ok(result)) => Ok(result?),
+            Ok(Err(_)) | Err(_) => Err(NotDurable::Slow),
+        }
+    }
+
+    fn record(&mut self, body: Body, durable: Option<oneshot::Sender<Result<(), JournalError>>>) {
+        self.seq += 1;
+        let event = Event {
+            seq: self.seq,
+            at: self.clock.now(),
+            wall: self.clock.wall(),
+            body,
+        };
+        // Nobody looks, or the writer is gone: neither may stop a recovery.
+        let _ = self.watchers.send(event.clone());
+        let _ = self.to_writer.send(Record { event, durable });
+    }
+
+    /// A failure of the journal since the last call.
+    pub fn failure(&mut self) -> Option<JournalError> {
+        self.failures.try_recv().ok()
+    }
+}
+
+fn write_all(
+    mut journal: Journal,
+    records: &std::sync::mpsc::Receiver<Record>,
+    failed: &mpsc::UnboundedSender<JournalError>,
+) {
+    while let Ok(record) = records.recv() {
+        let result = journal.append(&record.event);
+        match (record.durable, result) {
+            (Some(waiting), result) => drop(waiting.send(result)),
+            (None, Err(error)) => drop(failed.send(error)),
+            (None, Ok(())) => {}
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The keeper's role: lock, journal, socket, deadman, engine, and a clean end.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::{mpsc, watch},
+};
+
+use super::guardian;
+use crate::{
+    drill::schedule::{NoSchedule, Schedule},
+    drivers::{Drivers, error::DriverError},
+    engine::{Ask, Begin, Ledger, Setup, clock::Clock},
+    journal::{self, Journal, KeeperLock, LockError, RunDir, StateDir, StateError},
+    model::{
+        event::{Event, Outcome},
+        phase::Cause,
+        time::Span,
+    },
+    view::RunView,
+    wire::{self, Asked, Asks, Hub, Server, StateAt, ToKeeper, WireError},
+};
+
+/// How long a keeper that takes over waits for the lock of the one before it, which is dead or about to be.
+const LOCK_PATIENCE: Span = Span::seconds(10);
+
+/// How the role is entered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    /// With a fresh run.
+    Fresh,
+    /// With a run that another keeper left.
+    TakeOver(Cause),
+}
+
+/// Why a keeper could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum KeeperError {
+    /// The run or its environment is someone else's.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The state directory.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The socket.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// The clients.
+    #[error(transparent)]
+    Drivers(#[from] DriverError),
+    /// The drill.
+    #[error(transparent)]
+    Schedule(#[from] NoSchedule),
+    /// Signals cannot be received.
+    #[error("signals cannot be received: {0}")]
+    Signals(std::io::Error),
+}
+
+/// Keeps a run to its end. `ready` is called once consoles can attach.
+///
+/// # Errors
+/// [`KeeperError`] if it could not begin; nothing was touched then. `Ok(None)`: the run was over already.
+pub async fn keep(
+    state: &StateDir,
+    run: &RunDir,
+    entry: Entry,
+    ready: impl FnOnce(),
+) -> Result<Option<Outcome>, KeeperError> {
+    let plan = Arc::new(run.plan()?);
+    let pid = std::process::id();
+    let patience = if entry == Entry::Fresh {
+        Span::ZERO
+    } else {
+        LOCK_PATIENCE
+    };
+    let _lock = KeeperLock::take_within(run, &plan.run, pid, patience)?;
+    let environment = state.lock_environment(&plan.environment.name, &plan.run, pid)?;
+    let (journal, history) = Journal::open(run)?;
+    let facts = journal::facts(&history.events);
+    if facts.closed.is_some() {
+        // The keeper before has said its last word, and may have died before it could tidy up.
+        run.remove_secrets()?;
+        environment.release();
+        return Ok(None);
+    }
+    let schedule = Schedule::of(&plan.drill)?;
+    let secrets = run.secrets()?;
+    let drivers = Arc::new(Drivers::new(&plan, secrets.clone())?);
+
+    let view = Arc::new(RwLock::new(RunView::of(&history.events)));
+    let hub = Hub::default();
+    let hello = wire::Hello {
+        version: plan.allclear_version.clone(),
+        run: plan.run.clone(),
+        pid,
+    };
+    let looked_at = view.clone();
+    let now = move || {
+        let view = looked_at.read().unwrap_or_else(PoisonError::into_inner);
+        StateAt {
+            seq: view.seq,
+            state: view.clone(),
+        }
+    };
+    let socket = super::socket_of(&plan.run);
+    let (server, asks) = Server::bind(&socket, hello, hub.clone(), now).await?;
+    run.record_socket(&socket)?;
+
+    let (to_engine, engine_asks) = mpsc::unbounded_channel();
+    let (events, event_feed) = mpsc::unbounded_channel();
+    let ledger = Ledger::new(Clock::Boot, journal.last_seq(), journal, events);
+    let publishing = tokio::spawn(publish(event_feed, view, hub.clone()));
+    let (beat, beats) = watch::channel(0u64);
+    let (end, ended) = watch::channel(false);
+    let guarding = tokio::spawn(guardian::guard(
+        state.path().to_owned(),
+        run.path().to_owned(),
+        beats,
+        ended,
+        to_engine.clone(),
+    ));
+    let listening = tokio::spawn(listen(asks, to_engine.clone()));
+    let counting = tokio::spawn(count(hub, to_engine.clone()));
+    let signalled = on_signals(to_engine)?;
+    ready();
+
+    let setup = Setup {
+        plan,
+        schedule,
+        drivers,
+        secrets,
+        clock: Clock::Boot,
+        ledger,
+        asks: engine_asks,
+        heartbeat: Box::new(move || beat.send_modify(|n| *n += 1)),
+    };
+    let begin = match entry {
+        Entry::Fresh => Begin::Fresh,
+        Entry::TakeOver(cause) => Begin::TakeOver {
+            facts: Box::new(facts),
+            cause,
+        },
+    };
+    let outcome = setup.run(begin).await;
+
+    // The engine and its ledger are gone: the feed ends when the last event has been published.
+    let _ = publishing.await;
+    run.remove_secrets()?;
+    environment.release();
+    end.send_replace(true);
+    let _ = guarding.await;
+    server.close().await;
+    for task in [listening, counting, signalled] {
+        task.abort();
+    }
+    Ok(Some(outcome))
+}
+
+/// Folds every event into the state that new consoles get, then tells those that look.
+async fn publish(mut events: mpsc::UnboundedReceiver<Event>, view: Arc<RwLock<RunView>>, hub: Hub) {
+    while let Some(event) = events.recv().await {
+        view.write().unwrap_or_else(PoisonError::into_inner).apply(&event);
+        hub.publish(&event);
+    }
+}
+
+async fn listen(mut asks: Asks, to_engine: mpsc::UnboundedSender<Ask>) {
+    while let Some(asked) = asks.next().await {
+        let ask = match asked {
+            Asked::For(ToKeeper::Recover { by }, _) => Ask::Recover(Cause::Asked { by }),
+            Asked::For(ToKeeper::Extend { by }, _) => Ask::Extend(by),
+            Asked::For(ToKeeper::Note { by, text }, _) => Ask::Note { by, text },
+            // A run goes on without its consoles; one that owns it says so before it leaves, if it can.
+            Asked::For(ToKeeper::Own { .. } | ToKeeper::Attach(_), _) | Asked::OwnerGone(_) => continue,
+        };
+        if to_engine.send(ask).is_err() {
+            return;
+        }
+    }
+}
+
+async fn count(hub: Hub, to_engine: mpsc::UnboundedSender<Ask>) {
+    let mut watching = hub.watching();
+    while watching.changed().await.is_ok() {
+        let consoles = *watching.borrow_and_update();
+        if to_engine.send(Ask::Watching(consoles)).is_err() {
+            return;
+        }
+    }
+}
+
+/// SIGTERM and SIGINT put everything back; SIGHUP is the end of someone's terminal, and none of ours.
+fn on_signals(to_engine: mpsc::UnboundedSender<Ask>) -> Result<tokio::task::JoinHandle<()>, KeeperError> {
+    let mut term = signal(SignalKind::terminate()).map_err(KeeperError::Signals)?;
+    let mut int = signal(SignalKind::interrupt()).map_err(KeeperError::Signals)?;
+    let mut hup = signal(SignalKind::hangup()).map_err(KeeperError::Signals)?;
+    Ok(tokio::spawn(async move {
+        loop {
+            let name = tokio::select! {
+                _ = term.recv() => "SIGTERM",
+                _ = int.recv() => "SIGINT",
+                _ = hup.recv() => continue,
+            };
+            let cause = Cause::Interrupted { signal: name.into() };
+            if to_engine.send(Ask::Recover(cause)).is_err() {
+                return;
+            }
+        }
+    }))
+}
