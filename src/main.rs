@@ -1,3 +1,7 @@
 //! The `allclear` binary: everything is in the library, so that tests and benches reach it.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    allclear::cli::main()
+}

@@ -1,0 +1,17 @@
+//! `attach`: look at a run that goes on.
+
+use super::{
+    context::Context,
+    error::Failure,
+    options::{Attach, Common},
+    watch::{self, Look},
+};
+
+pub fn attach(common: &Common, args: &Attach) -> Result<u8, Failure> {
+    let context = Context::open(common)?;
+    let (run, dir) = context.state()?.find(&args.run)?;
+    let mut look = Look::new(&context, common, args.looking.plain);
+    look.read_only = args.read_only;
+    let seen = watch::watch(&dir, &run, look)?;
+    Ok(watch::code(&seen, &run, false))
+}

@@ -1,0 +1,73 @@
+//! What went wrong with a command, and the exit code that says so.
+
+use std::process::ExitCode;
+
+use miette::{GraphicalReportHandler, GraphicalTheme};
+
+use crate::{drill::outcome::exit, spec::Diagnostics};
+
+/// A command that did not do what it was asked.
+#[derive(Debug)]
+pub enum Failure {
+    /// A wrong file, with every place in it.
+    Files(Box<Diagnostics>),
+    /// A wrong argument, or something that is not there.
+    Usage(String),
+    /// The run was refused; nothing was touched.
+    Refused(String),
+    /// Nobody knows how it ended.
+    Lost(String),
+}
+
+impl Failure {
+    /// A wrong argument, or something that is not there.
+    pub fn usage(text: impl ToString) -> Self {
+        Failure::Usage(text.to_string())
+    }
+
+    /// Says what went wrong, on standard error.
+    pub fn report(&self) -> ExitCode {
+        let (text, code) = match self {
+            Failure::Files(all) => {
+                eprint!("{}", shown(all));
+                return ExitCode::from(exit::USAGE);
+            }
+            Failure::Usage(text) => (text, exit::USAGE),
+            Failure::Refused(text) => (text, exit::REFUSED),
+            Failure::Lost(text) => (text, exit::REMAINS),
+        };
+        eprintln!("allclear: {text}");
+        ExitCode::from(code)
+    }
+}
+
+/// Diagnostics as a person reads them: colours only on a terminal that wants them.
+pub fn shown(all: &Diagnostics) -> String {
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty())
+        || !std::io::IsTerminal::is_terminal(&std::io::stderr());
+    let theme = if plain {
+        GraphicalTheme::unicode_nocolor()
+    } else {
+        GraphicalTheme::unicode()
+    };
+    let handler = GraphicalReportHandler::new_themed(theme).with_width(100);
+    let mut out = String::new();
+    for one in &all.all {
+        // Writing into a string cannot fail.
+        let _ = handler.render_report(&mut out, one);
+        out.push('\n');
+    }
+    out
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Failure::Usage(error.to_string())
+    }
+}
+
+impl From<crate::journal::StateError> for Failure {
+    fn from(error: crate::journal::StateError) -> Self {
+        Failure::Refused(error.to_string())
+    }
+}

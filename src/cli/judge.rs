@@ -1,0 +1,150 @@
+//! `judge`: a run judged again from its record, or windows from anywhere.
+
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+
+use super::{
+    context::Context,
+    error::Failure,
+    options::{Common, Judge},
+    replay,
+};
+use crate::{
+    drill::outcome::exit,
+    engine, journal,
+    judge::{self, parse_case},
+    model::sheet::Verdict,
+};
+
+/// A case with the most windows that the judge takes fits in.
+const MAX_LINE: u64 = 64 << 20;
+
+/// Cases that are judged together: enough for all cores, few enough for a stream to flow.
+const BATCH: usize = 512;
+
+pub fn judge(common: &Common, args: &Judge) -> Result<u8, Failure> {
+    match &args.series {
+        Some(path) if path.as_os_str() == "-" => series(io::stdin().lock()),
+        Some(path) => {
+            series(BufReader::new(std::fs::File::open(path).map_err(|e| {
+                Failure::Usage(format!("{} cannot be read: {e}", path.display()))
+            })?))
+        }
+        None => again(common, args),
+    }
+}
+
+/// One case a line in, one verdict a line out, in order. A bad line gets an error in its place.
+fn series(mut input: impl BufRead) -> Result<u8, Failure> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut worst = exit::HELD;
+    let mut number = 0;
+    loop {
+        let batch = read_batch(&mut input)?;
+        if batch.is_empty() {
+            out.flush()?;
+            return Ok(worst);
+        }
+        for (line, judged) in batch.iter().zip(judge_all(&batch)) {
+            number += 1;
+            if line.trim().is_empty() {
+                continue;
+            }
+            match judged {
+                Ok((text, verdict)) => {
+                    worst = worse(worst, verdict);
+                    writeln!(out, "{text}")?;
+                }
+                Err(why) => {
+                    worst = exit::USAGE;
+                    writeln!(out, "{}", serde_json::json!({ "line": number, "error": why }))?;
+                }
+            }
+        }
+        out.flush()?;
+    }
+}
+
+fn read_batch(input: &mut impl BufRead) -> Result<Vec<String>, Failure> {
+    let mut batch = Vec::new();
+    while batch.len() < BATCH {
+        let mut line = String::new();
+        let n = input.by_ref().take(MAX_LINE).read_line(&mut line)?;
+        if n == 0 {
+            break;
+        }
+        if n as u64 == MAX_LINE {
+            return Err(Failure::usage("a line of more than 64 MiB is no case"));
+        }
+        batch.push(line);
+    }
+    Ok(batch)
+}
+
+type Judged = Result<(String, Verdict), String>;
+
+fn judge_all(lines: &[String]) -> Vec<Judged> {
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let share = lines.len().div_ceil(threads).max(1);
+    std::thread::scope(|scope| {
+        let parts: Vec<_> = lines
+            .chunks(share)
+            .map(|part| scope.spawn(move || part.iter().map(|l| judge_line(l)).collect::<Vec<_>>()))
+            .collect();
+        parts
+            .into_iter()
+            .flat_map(|p| p.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    })
+}
+
+fn judge_line(line: &str) -> Judged {
+    if line.trim().is_empty() {
+        return Err("an empty line".into());
+    }
+    let case = parse_case(line).map_err(|e| e.to_string())?;
+    let judged = judge::verdict(&case);
+    Ok((judged.to_json(case.id.as_ref()).to_string(), judged.verdict))
+}
+
+fn worse(worst: u8, verdict: Verdict) -> u8 {
+    match verdict {
+        _ if worst == exit::USAGE => worst,
+        Verdict::Unexpected => exit::FINDINGS,
+        Verdict::AsExpected => worst,
+        _ if worst == exit::FINDINGS => worst,
+        _ => exit::UNDECIDED,
+    }
+}
+
+/// Judges a run again, from the windows that it recorded, and says where that differs from what the run said.
+fn again(common: &Common, args: &Judge) -> Result<u8, Failure> {
+    let context = Context::open(common)?;
+    let record = replay::record(&context, &args.run)?;
+    let plan = record.dir().plan()?;
+    let history = journal::read(record.dir())?;
+    let judged = engine::rejudge(&plan, &history).map_err(Failure::usage)?;
+    let mut code = exit::HELD;
+    for row in &judged.rows {
+        code = worse(code, row.verdict);
+        if args.json {
+            println!("{}", serde_json::to_string(row).map_err(Failure::usage)?);
+            continue;
+        }
+        let step = &plan.drill.steps[row.row.step];
+        let expectation = &step.expect[row.row.row];
+        let scope = expectation
+            .scope
+            .as_ref()
+            .map(|s| format!(" {s}"))
+            .unwrap_or_default();
+        let differs = match judged.recorded.get(&row.row) {
+            Some(said) if *said != row.verdict => format!("  (the run said {said})"),
+            _ => String::new(),
+        };
+        println!(
+            "{} {}{scope}  {}  ({}){differs}",
+            step.name, expectation.metric, row.verdict, row.reason
+        );
+    }
+    Ok(code)
+}

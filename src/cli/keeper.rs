@@ -1,0 +1,113 @@
+//! `keeper` and `deadman`: the two processes behind every run. Started by allclear itself.
+
+use std::{
+    fs::OpenOptions,
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+};
+
+use rustix::{process::setsid, stdio::dup2_stdout};
+
+use super::{error::Failure, options::Keeper};
+use crate::{
+    journal::{RunDir, StateDir},
+    keeper::{
+        self, Entry, KeeperError, READY,
+        deadman::{self, Watched},
+    },
+    model::{event::Outcome, phase::Cause},
+};
+
+/// Keeps a run to its end.
+pub fn keeper(state_dir: Option<std::path::PathBuf>, args: &Keeper) -> Result<u8, Failure> {
+    // Fails only for a group leader, which has a session of its own already.
+    let _ = setsid();
+    let run = RunDir::at(&args.run_dir);
+    let _log = log_to(&run)?;
+    let entry = if args.recover {
+        Entry::TakeOver(Cause::KeeperLost {
+            what: "`allclear recover` found no keeper".into(),
+        })
+    } else {
+        Entry::Fresh
+    };
+    match keep(state_dir, &run, entry, say_ready) {
+        Ok(Some(outcome)) => Ok(outcome.exit),
+        Ok(None) => Ok(0),
+        Err(error) => {
+            tracing::error!(%error, "not begun");
+            // The console reads it on the pipe; without one nobody does.
+            let _ = writeln!(io::stdout(), "{}", error.to_string().replace('\n', " "));
+            Ok(crate::drill::outcome::exit::REFUSED)
+        }
+    }
+}
+
+/// Watches the keeper, and becomes it when it is lost.
+pub fn deadman(state_dir: Option<std::path::PathBuf>, args: &Keeper) -> Result<u8, Failure> {
+    let run = RunDir::at(&args.run_dir);
+    match deadman::watch()? {
+        Watched::Over => Ok(0),
+        Watched::Lost(cause) => {
+            let _log = log_to(&run)?;
+            tracing::warn!(?cause, "taking over");
+            match keep(state_dir, &run, Entry::TakeOver(cause), || {}) {
+                Ok(_) => Ok(0),
+                Err(error) => {
+                    tracing::error!(%error, "could not take over");
+                    Err(Failure::Lost(error.to_string()))
+                }
+            }
+        }
+    }
+}
+
+fn keep(
+    state_dir: Option<std::path::PathBuf>,
+    run: &RunDir,
+    entry: Entry,
+    ready: impl FnOnce(),
+) -> Result<Option<Outcome>, KeeperError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("keeper")
+        .enable_all()
+        .build()
+        .map_err(KeeperError::Signals)?;
+    runtime.block_on(async {
+        let state = match state_dir {
+            Some(path) => StateDir::open(path)?,
+            None => StateDir::open(run.path().join("../.."))?,
+        };
+        keeper::keep(&state, run, entry, ready).await
+    })
+}
+
+/// Tells the console that it can attach, and lets go of its pipe.
+fn say_ready() {
+    let _ = writeln!(io::stdout(), "{READY}");
+    let _ = io::stdout().flush();
+    if let Ok(null) = OpenOptions::new().write(true).open("/dev/null") {
+        let _ = dup2_stdout(&null);
+    }
+}
+
+/// The keeper's own log, beside its journal. Never holds a secret.
+fn log_to(run: &RunDir) -> Result<tracing_appender::non_blocking::WorkerGuard, Failure> {
+    let path = run.path().join("keeper.log");
+    let file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(path)?;
+    let (writer, guard) = tracing_appender::non_blocking(file);
+    let filter = tracing_subscriber::EnvFilter::try_from_env("ALLCLEAR_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("allclear=info,warn"));
+    // Set once in a process: a deadman that takes over has set none before.
+    let _ = tracing_subscriber::fmt()
+        .json()
+        .with_writer(writer)
+        .with_env_filter(filter)
+        .try_init();
+    Ok(guard)
+}

@@ -1,0 +1,129 @@
+//! The wire as the console sees it: one keeper, and the next one if that dies.
+
+use std::{path::PathBuf, time::Duration};
+
+use tokio::time::{Instant, sleep};
+
+use super::start::who;
+use crate::{
+    console::{Ask, Incoming, Link},
+    journal::{self, RunDir},
+    model::time::Span,
+    view::RunView,
+    wire::{Attach, Client, FromKeeper, ToKeeper},
+};
+
+/// How long another keeper is waited for when one is lost: the deadman needs five seconds to be sure.
+const NEXT_KEEPER: Span = Span::seconds(20);
+
+/// How often the socket is tried.
+const AGAIN: Duration = Duration::from_millis(200);
+
+/// A console's way to the keepers of one run.
+pub struct KeeperLink {
+    dir: RunDir,
+    socket: PathBuf,
+    attach: Attach,
+    client: Option<Client<RunView>>,
+    lost_at: Option<Instant>,
+    said_lost: bool,
+    over: bool,
+}
+
+impl KeeperLink {
+    /// A link to the run in `dir`, whose keepers listen at `socket`.
+    pub fn new(dir: RunDir, socket: PathBuf, read_only: bool) -> Self {
+        let attach = Attach {
+            read_only,
+            who: who(),
+        };
+        Self {
+            dir,
+            socket,
+            attach,
+            client: None,
+            lost_at: None,
+            said_lost: false,
+            over: false,
+        }
+    }
+
+    /// The run as its files tell it, when no keeper is left to say so.
+    fn from_files(&self) -> Option<Box<RunView>> {
+        let history = journal::without_readings(&self.dir).ok()?;
+        let view = RunView::of(&history.events);
+        view.outcome.is_some().then(|| Box::new(view))
+    }
+
+    fn lost(&mut self, why: String) -> Option<Incoming> {
+        self.client = None;
+        self.lost_at.get_or_insert_with(Instant::now);
+        if self.said_lost {
+            return None;
+        }
+        self.said_lost = true;
+        Some(Incoming::Lost(why))
+    }
+}
+
+impl Link for KeeperLink {
+    async fn next(&mut self) -> Option<Incoming> {
+        loop {
+            if self.over {
+                return None;
+            }
+            let Some(client) = &mut self.client else {
+                match Client::connect(&self.socket, self.attach.clone()).await {
+                    Ok(client) => {
+                        self.client = Some(client);
+                        self.lost_at = None;
+                        self.said_lost = false;
+                    }
+                    Err(error) => {
+                        // The run may have ended while nobody was connected: its files have the last word.
+                        if let Some(view) = self.from_files() {
+                            self.over = true;
+                            return Some(Incoming::State(view));
+                        }
+                        let since = *self.lost_at.get_or_insert_with(Instant::now);
+                        if Span::from(since.elapsed()) > NEXT_KEEPER {
+                            self.over = true;
+                            let how = "no keeper answers: `allclear recover` puts everything back";
+                            return Some(Incoming::Lost(format!("{error}; {how}")));
+                        }
+                        sleep(AGAIN).await;
+                    }
+                }
+                continue;
+            };
+            match client.incoming.next().await {
+                Ok(FromKeeper::State(view)) => return Some(Incoming::State(Box::new(view))),
+                Ok(FromKeeper::Event(event)) => return Some(Incoming::Event(event)),
+                Ok(FromKeeper::Hello(_)) => {}
+                Ok(FromKeeper::Refused { why }) => tracing::debug!(%why, "refused"),
+                Ok(FromKeeper::Bye { .. }) => self.client = None,
+                Err(error) => {
+                    if let Some(said) = self.lost(error.to_string()) {
+                        return Some(said);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn send(&mut self, ask: Ask) -> Result<(), String> {
+        let by = self.attach.who.clone();
+        let ask = match ask {
+            Ask::Recover => ToKeeper::Recover { by },
+            Ask::Interrupt { signal } => ToKeeper::Recover {
+                by: format!("{by}, by {signal}"),
+            },
+            Ask::Extend { by } => ToKeeper::Extend { by },
+            Ask::Note(text) => ToKeeper::Note { by, text },
+        };
+        match &mut self.client {
+            Some(client) => client.outgoing.send(&ask).await.map_err(|e| e.to_string()),
+            None => Err("no keeper is connected; one is being looked for".into()),
+        }
+    }
+}

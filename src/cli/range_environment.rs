@@ -1,0 +1,53 @@
+//! The built-in environment: the range, as an environment like any other.
+
+use std::collections::BTreeMap;
+
+use super::error::Failure;
+use crate::{
+    model::{
+        environment::{Environment, MetricsSource, Redis, Stage},
+        ids::{EnvironmentName, InstanceName, ServerName, ServiceName},
+        time::Span,
+    },
+    range::Endpoints,
+};
+
+/// How often the range's instances are read: its drills use windows of one second.
+const EVERY: Span = Span::millis(500);
+
+/// The environment of a range with these endpoints.
+pub fn environment(endpoints: &Endpoints) -> Result<Environment, Failure> {
+    let mut services: BTreeMap<ServiceName, BTreeMap<InstanceName, String>> = BTreeMap::new();
+    for one in &endpoints.instances {
+        let service = ServiceName::new(&one.service).map_err(Failure::usage)?;
+        let instance = InstanceName::new(&one.instance).map_err(Failure::usage)?;
+        services
+            .entry(service)
+            .or_default()
+            .insert(instance, one.address.clone());
+    }
+    let server = |name: &str| ServerName::new(name).map_err(Failure::usage);
+    let address = endpoints
+        .redis
+        .trim_start_matches("redis://")
+        .trim_end_matches('/')
+        .to_owned();
+    let redis = Redis {
+        address,
+        user: None,
+        password: None,
+        db: 0,
+    };
+    Ok(Environment {
+        name: EnvironmentName::new("range").map_err(Failure::usage)?,
+        stage: Stage::Practice,
+        metrics: MetricsSource::Scrape {
+            every: EVERY,
+            path: "/metrics".into(),
+        },
+        services,
+        redis: BTreeMap::from([(server("main")?, redis)]),
+        gateways: BTreeMap::from([(server("lb")?, endpoints.gateway_runtime.clone())]),
+        notify: Vec::new(),
+    })
+}

@@ -1,0 +1,144 @@
+//! `replay`: a run or a bundle, played back as it was seen.
+
+use std::{path::Path, time::Duration};
+
+use jiff::tz::TimeZone;
+use tokio::time::{Instant, sleep_until};
+
+use super::{
+    context::Context,
+    error::Failure,
+    options::{Common, Replay},
+    watch::{self, Look},
+};
+use crate::{
+    console::{
+        self, Ask, Colour, Incoming, Link, Options,
+        plain::{self, PlainOptions},
+    },
+    journal::{self, RunDir},
+    model::{event::Event, time::Moment},
+    view::RunView,
+};
+
+pub fn replay(common: &Common, args: &Replay) -> Result<u8, Failure> {
+    if !(args.speed > 0.0 && args.speed.is_finite()) {
+        return Err(Failure::usage("--speed takes a number above 0"));
+    }
+    let context = Context::open(common)?;
+    let dir = record(&context, &args.run)?;
+    let history = journal::read(dir.dir())?;
+    let look = Look::new(&context, common, args.looking.plain);
+    let link = Recording::new(history.events, args.speed);
+    let runtime = super::runtime()?;
+    if look.plain {
+        let options = PlainOptions {
+            lang: look.lang,
+            now: watch::now,
+            owns: false,
+        };
+        runtime.block_on(plain::run(link, std::io::stdout(), options))?;
+    } else {
+        let options = Options {
+            lang: look.lang,
+            colour: if look.coloured {
+                Colour::Ansi16
+            } else {
+                Colour::None
+            },
+            read_only: true,
+            coach: false,
+            now: watch::now,
+            zone: TimeZone::system(),
+        };
+        runtime.block_on(console::run(link, options))?;
+    }
+    Ok(0)
+}
+
+/// A run's record: in the state directory, in an exported directory, or unpacked from a bundle for as long as it is
+/// looked at.
+pub enum Record {
+    /// A directory that stays.
+    Kept(RunDir),
+    /// One that goes when this does.
+    Unpacked(
+        RunDir,
+        #[expect(dead_code, reason = "kept until the record is no longer read")] tempfile::TempDir,
+    ),
+}
+
+impl Record {
+    /// The directory.
+    pub fn dir(&self) -> &RunDir {
+        match self {
+            Record::Kept(dir) | Record::Unpacked(dir, _) => dir,
+        }
+    }
+}
+
+/// Finds a record by run id, directory or bundle.
+pub fn record(context: &Context, asked: &str) -> Result<Record, Failure> {
+    let path = Path::new(asked);
+    if path.join("plan.json").is_file() {
+        return Ok(Record::Kept(RunDir::at(path)));
+    }
+    if path.is_file() {
+        return Err(Failure::usage("wip"));
+    }
+    let (_, dir) = context.state()?.find(asked)?;
+    Ok(Record::Kept(dir))
+}
+
+/// A link that plays events back in their own time, from now on.
+struct Recording {
+    events: std::vec::IntoIter<Event>,
+    speed: f64,
+    began: Instant,
+    first: Option<Moment>,
+    shift: u64,
+    waiting: Option<Event>,
+    opened: bool,
+}
+
+impl Recording {
+    fn new(events: Vec<Event>, speed: f64) -> Self {
+        let first = events.first().map(|e| e.at);
+        Self {
+            events: events.into_iter(),
+            speed,
+            began: Instant::now(),
+            first,
+            shift: watch::now().0,
+            waiting: None,
+            opened: false,
+        }
+    }
+
+    /// The event, as if it happened now: moments are those of another time, perhaps of another machine.
+    fn due(&self, event: &Event) -> Duration {
+        let passed = event.at.since(self.first.unwrap_or(event.at));
+        Duration::from_secs_f64(passed.as_seconds() / self.speed)
+    }
+}
+
+impl Link for Recording {
+    async fn next(&mut self) -> Option<Incoming> {
+        if !self.opened {
+            self.opened = true;
+            return Some(Incoming::State(Box::new(RunView::default())));
+        }
+        if self.waiting.is_none() {
+            self.waiting = self.events.next();
+        }
+        let due = self.due(self.waiting.as_ref()?);
+        sleep_until(self.began + due).await;
+        let mut event = self.waiting.take()?;
+        event.at = Moment(self.shift + due.as_millis() as u64);
+        Some(Incoming::Event(Box::new(event)))
+    }
+
+    async fn send(&mut self, _: Ask) -> Result<(), String> {
+        Err("this is a replay: nothing can be asked of it".into())
+    }
+}

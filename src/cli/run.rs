@@ -1,0 +1,30 @@
+//! `run`: one drill, with a commander.
+
+use super::{
+    context::Context,
+    error::Failure,
+    options::{Common, Run},
+    start::{self, Wanted},
+    watch::{self, Look},
+};
+use crate::model::plan::Purpose;
+
+pub fn run(common: &Common, args: &Run) -> Result<u8, Failure> {
+    let context = Context::open(common)?;
+    let mut loaded = context.drill(&args.drill)?;
+    if let Some(baseline) = args.baseline {
+        loaded.drill.baseline = baseline;
+    }
+    let environment = context.environment(args.env.as_deref())?;
+    eprint!("{}", super::error::shown(&loaded.warnings));
+    let mut look = Look::new(&context, common, args.looking.plain);
+    look.owns = look.plain;
+    let wanted = Wanted {
+        purpose: Purpose::Drill,
+        attended: !look.plain,
+    };
+    let started = start::start(&context, loaded, environment, wanted)?;
+    let dir = context.state()?.run_dir(&started.run);
+    let seen = watch::watch(&dir, &started.run, look)?;
+    Ok(watch::code(&seen, &started.run, args.allow_undecided))
+}

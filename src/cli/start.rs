@@ -1,0 +1,115 @@
+//! From a drill and an environment to a run with a keeper.
+
+use std::path::Path;
+
+use super::{
+    context::{self, Context, Loaded},
+    error::Failure,
+};
+use crate::{
+    drill::outcome::exit,
+    journal::{RunDir, StateDir},
+    keeper,
+    model::{
+        environment::Environment,
+        ids::RunId,
+        plan::{Plan, Purpose},
+    },
+    spec,
+};
+
+/// A run that has begun.
+pub struct Started {
+    pub run: RunId,
+}
+
+/// What a run is begun with.
+pub struct Wanted {
+    pub purpose: Purpose,
+    /// Whether a commander sits at the TUI.
+    pub attended: bool,
+}
+
+/// Checks the drill against the environment, makes the run, and starts its keeper.
+pub fn start(
+    context: &Context,
+    loaded: Loaded,
+    environment: Environment,
+    wanted: Wanted,
+) -> Result<Started, Failure> {
+    let state = context.state()?;
+    state.probe()?;
+    let problems = spec::check_against(&loaded.drill, &environment);
+    let problems = spec::Diagnostics {
+        path: loaded.source.path.clone(),
+        all: problems,
+    };
+    if problems.errors() > 0 {
+        return Err(Failure::Files(Box::new(problems)));
+    }
+    let secrets = context::secrets(&environment)?;
+    let plan = Plan {
+        run: new_id(&state)?,
+        drill: loaded.drill,
+        drill_source: loaded.source.text,
+        drill_folder: loaded.folder.display().to_string(),
+        environment,
+        started_by: who(),
+        purpose: wanted.purpose,
+        attended: wanted.attended,
+        lang: context.lang,
+        allclear_version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let dir = state.create_run(&plan, &secrets)?;
+    launch(&state, &dir, false)?;
+    Ok(Started { run: plan.run })
+}
+
+/// Starts the keeper of a run, fresh or to recover it.
+pub fn launch(state: &StateDir, dir: &RunDir, recover: bool) -> Result<(), Failure> {
+    // A keeper may live in another folder than we do.
+    let absolute = std::path::absolute(state.path()).unwrap_or_else(|_| state.path().to_owned());
+    let run = RunDir::at(std::path::absolute(dir.path()).unwrap_or_else(|_| dir.path().to_owned()));
+    keeper::launch(Path::new(&absolute), &run, recover).map_err(|e| Failure::Refused(e.to_string()))
+}
+
+/// A fresh id: six hexadecimal digits.
+fn new_id(state: &StateDir) -> Result<RunId, Failure> {
+    let mut bytes = [0u8; 3];
+    for _ in 0..64 {
+        let filled = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+        filled.map_err(|e| Failure::Usage(format!("no random numbers: {e}")))?;
+        let text = format!("{:02x}{:02x}{:02x}", bytes[0], bytes[1], bytes[2]);
+        let id = RunId::new(&text).map_err(Failure::usage)?;
+        if !state.run_dir(&id).path().exists() {
+            return Ok(id);
+        }
+    }
+    Err(Failure::Refused(
+        "the state directory is full of runs: remove old ones".into(),
+    ))
+}
+
+/// Who starts a run, for the journal: a user name, and from where if over ssh.
+pub fn who() -> String {
+    let user = std::env::var("USER")
+        .or_else(|_| std::env::var("LOGNAME"))
+        .unwrap_or_else(|_| "unknown".into());
+    let from = std::env::var("SSH_CONNECTION")
+        .ok()
+        .and_then(|c| c.split(' ').next().map(str::to_owned));
+    let text = match from {
+        Some(from) => format!("{user} from {from}"),
+        None => user,
+    };
+    crate::model::text::harmless(&text, 80)
+}
+
+/// The exit code of a run, with undecided rows forgiven if that was asked.
+pub fn code(outcome: &crate::model::event::Outcome, allow_undecided: bool) -> u8 {
+    if allow_undecided && outcome.exit == exit::UNDECIDED {
+        exit::HELD
+    } else {
+        outcome.exit
+    }
+}

@@ -1,0 +1,114 @@
+//! Looking at a run: by screens on a terminal, by lines elsewhere.
+
+use std::io::{self, IsTerminal};
+
+use jiff::tz::TimeZone;
+
+use super::{context::Context, error::Failure, link::KeeperLink, options::Common};
+use crate::{
+    console::{
+        self, Colour, End, Options,
+        plain::{self, PlainEnd, PlainOptions},
+    },
+    drill::outcome::exit,
+    engine::clock::Clock,
+    journal::RunDir,
+    keeper,
+    model::{event::Outcome, ids::RunId, text::Lang, time::Moment},
+};
+
+/// How a run is looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct Look {
+    /// Lines instead of screens.
+    pub plain: bool,
+    /// No key changes anything.
+    pub read_only: bool,
+    /// The run is this console's own: a signal recovers it.
+    pub owns: bool,
+    /// Explain each phase.
+    pub coach: bool,
+    pub lang: Lang,
+    pub coloured: bool,
+}
+
+impl Look {
+    /// How this call looks at a run.
+    pub fn new(context: &Context, common: &Common, plain: bool) -> Self {
+        Self {
+            plain: plain || !has_terminal(),
+            read_only: false,
+            owns: false,
+            coach: false,
+            lang: context.lang,
+            coloured: common.coloured(),
+        }
+    }
+}
+
+/// Whether screens can be shown and keys read.
+pub fn has_terminal() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+/// The clock that counts suspend, the keeper's own.
+pub fn now() -> Moment {
+    Clock::Boot.now()
+}
+
+/// How looking ended.
+pub enum Seen {
+    /// The run is over.
+    Over(Outcome),
+    /// We have left; the run goes on.
+    Left,
+}
+
+/// Looks at a run until it is over or we leave.
+pub fn watch(dir: &RunDir, run: &RunId, look: Look) -> Result<Seen, Failure> {
+    let socket = dir.socket().unwrap_or_else(|| keeper::socket_of(run));
+    let link = KeeperLink::new(dir.clone(), socket, look.read_only);
+    let runtime = super::runtime()?;
+    if look.plain {
+        let options = PlainOptions {
+            lang: look.lang,
+            now,
+            owns: look.owns,
+        };
+        return match runtime.block_on(plain::run(link, io::stdout(), options))? {
+            PlainEnd::Ended { outcome, .. } => Ok(Seen::Over(outcome)),
+            PlainEnd::Left => Ok(Seen::Left),
+            PlainEnd::Lost(why) => Err(Failure::Lost(why)),
+        };
+    }
+    let options = Options {
+        lang: look.lang,
+        colour: if look.coloured {
+            Colour::Ansi16
+        } else {
+            Colour::None
+        },
+        read_only: look.read_only,
+        coach: look.coach,
+        now,
+        zone: TimeZone::system(),
+    };
+    match runtime.block_on(console::run(link, options))? {
+        End::Ended(outcome) => Ok(Seen::Over(outcome)),
+        End::Left => Ok(Seen::Left),
+        End::Lost(why) => Err(Failure::Lost(why)),
+    }
+}
+
+/// The exit code of what was seen, with a word about where the run goes on.
+pub fn code(seen: &Seen, run: &RunId, allow_undecided: bool) -> u8 {
+    match seen {
+        Seen::Over(outcome) => super::start::code(outcome, allow_undecided),
+        Seen::Left => {
+            eprintln!(
+                "run {run} goes on: `allclear attach {run}` looks at it, `allclear recover {run}` ends it"
+            );
+            exit::HELD
+        }
+    }
+}
