@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use super::{
     dashboard::key_name,
     diagnostic::Problem,
-    fields::{self, Fields},
+    fields::Fields,
     report::Report,
     secret,
     shape::{Form, Scalar},
     shapes::config::{CONFIG, ENVIRONMENT},
+    single,
     steps::headers,
     tree::{Entry, Node},
     values::{self, Bad, meant, quoted},
@@ -89,7 +90,7 @@ fn read_entry(report: &Report, entry: &Entry) -> Option<(EnvironmentName, Enviro
     });
     let socket = Form::One(Scalar::Socket);
     let gateways = servers(&fields, "gateways", |node| {
-        fields::one(report, node, &socket, values::socket)
+        single::one(report, node, &socket, values::socket)
     });
     let notify = fields
         .maps("notify")
@@ -149,13 +150,7 @@ fn read_prometheus(fields: &Fields) -> Option<Prometheus> {
         })
     });
     let timeout = fields.some_time("timeout");
-    for entry in fields
-        .named("headers")
-        .into_iter()
-        .filter(|e| secret::is_secret_header(&e.key))
-    {
-        secret::literal(fields.report, &entry.value, "headers");
-    }
+    secret::no_secret_headers(fields, "headers", "use `auth`: it takes `\"${NAME}\"` or a file");
     let headers = headers(fields, "headers");
     Some(Prometheus {
         url: url?,
@@ -169,15 +164,7 @@ fn read_prometheus(fields: &Fields) -> Option<Prometheus> {
     })
 }
 
-/// A URL; one with a user and a password in it is refused and hidden.
 fn web_address(fields: &Fields, key: &str) -> Option<String> {
-    let node = fields.node(key)?;
-    if let super::tree::Value::Text { text, .. } = &node.value
-        && text.contains('@')
-    {
-        secret::literal(fields.report, node, key);
-        return None;
-    }
     fields
         .one(key, values::url(&[]))
         .map(|url| url.trim_end_matches('/').to_owned())
@@ -202,7 +189,7 @@ fn read_services(fields: &Fields) -> BTreeMap<ServiceName, BTreeMap<InstanceName
     for service in fields.named("services") {
         let name = key_name(report, &service.key, &service.key_span, ServiceName::new);
         let mut instances = BTreeMap::new();
-        for instance in fields::named(report, &service.value) {
+        for instance in single::named(report, &service.value) {
             if let Some(first) = seen.iter().find(|other| other.key == instance.key) {
                 let bad = Bad::new(format!(
                     "{} is an instance twice; first in line {}",
@@ -214,7 +201,7 @@ fn read_services(fields: &Fields) -> BTreeMap<ServiceName, BTreeMap<InstanceName
             }
             seen.push(instance);
             let id = key_name(report, &instance.key, &instance.key_span, InstanceName::new);
-            let address = fields::one(report, &instance.value, &form, values::address);
+            let address = single::one(report, &instance.value, &form, values::address);
             instances.extend(id.zip(address));
         }
         services.extend(name.map(|name| (name, instances)));
@@ -235,13 +222,7 @@ fn servers<T>(fields: &Fields, key: &str, read: impl Fn(&Node) -> Option<T>) -> 
 }
 
 fn read_redis(fields: &Fields) -> Option<Redis> {
-    let address = fields.node("address").and_then(|node| match &node.value {
-        super::tree::Value::Text { text, .. } if text.contains('@') => {
-            secret::literal(fields.report, node, "address");
-            None
-        }
-        _ => fields.one("address", values::address),
-    });
+    let address = fields.one("address", values::address);
     let user = fields.one("user", values::token);
     let password = secret::read(fields, "password");
     let db = fields.one_or("db", values::whole(0, 65_535));

@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use super::{
     diagnostic::Problem,
-    fields::{self, Fields},
+    fields::Fields,
     report::Report,
     selector,
     shape::{Form, Scalar},
     shapes::dashboard::{DASHBOARD, GAUGE},
+    single,
     tree::{Node, Value},
     values::{self, Bad, meant, nearest, quoted},
 };
@@ -26,23 +27,23 @@ pub(super) fn read(report: &Report, tree: &Node) -> Option<Dashboard> {
     let name = fields.name("dashboard", DashboardName::new);
     let scopes = read_scopes(&fields);
     let metrics: Vec<Metric> = fields.maps("metrics").iter().filter_map(read_metric).collect();
-    if fields.has("metrics") && fields.list("metrics").is_empty() {
+    if fields.is_empty_list("metrics") {
         fields.wrong(
             "metrics",
             Problem::MissingKey,
             Bad::new("a dashboard without a metric"),
         );
     }
-    let names = Known {
-        report,
-        metrics: &metrics,
-        complete: !report.has_errors(),
-    };
     each_once(report, fields.maps("metrics").iter().filter_map(|m| m.node("id")));
     each_once(
         report,
         fields.maps("topology").iter().filter_map(|n| n.node("service")),
     );
+    let names = Known {
+        report,
+        metrics: &metrics,
+        complete: !report.has_errors(),
+    };
     let panels = fields
         .maps("panels")
         .iter()
@@ -70,7 +71,7 @@ fn read_scopes(fields: &Fields) -> Vec<Scope> {
         .into_iter()
         .filter_map(|entry| {
             let name = key_name(fields.report, &entry.key, &entry.key_span, ScopeName::new);
-            let matchers = fields::one(fields.report, &entry.value, &form, selector::matchers);
+            let matchers = single::one(fields.report, &entry.value, &form, selector::matchers);
             Some(Scope {
                 name: name?,
                 matchers: matchers?,
@@ -86,7 +87,7 @@ pub(super) fn key_name<T>(
     span: &Range<usize>,
     new: impl Fn(&str) -> Result<T, crate::model::ids::NotAName>,
 ) -> Option<T> {
-    fields::name(key, new)
+    single::name(key, new)
         .map_err(|bad| report.error(span, Problem::BadValue, bad))
         .ok()
 }
@@ -133,6 +134,10 @@ fn read_metric(fields: &Fields) -> Option<Metric> {
         _ => Better::Lower,
     });
     let read = read_how(fields);
+    let ways = ["ratio", "rate", "quantile", "gauge", "promql"];
+    if ways.iter().filter(|way| fields.has(way)).count() > 1 {
+        return None;
+    }
     let unit = fitting_unit(fields, read.as_ref()?, unit);
     let id = id?;
     let title = title.unwrap_or_else(|| Localized::plain(id.as_str()));
@@ -276,7 +281,7 @@ impl Known<'_> {
 
     fn metric(&self, node: &Node) -> Option<MetricId> {
         let form = Form::One(Scalar::Name);
-        let id = fields::one(self.report, node, &form, |text| fields::name(text, MetricId::new))?;
+        let id = single::one(self.report, node, &form, |text| single::name(text, MetricId::new))?;
         if self.complete && !self.metrics.iter().any(|m| m.id == id) {
             let names = self.metrics.iter().map(|m| m.id.as_str());
             let bad =
@@ -289,7 +294,7 @@ impl Known<'_> {
     fn service(&self, fields: &Fields) -> Option<TopologyNode> {
         let service = fields.name("service", ServiceName::new);
         let instances = fields.one_or("instances", values::whole(1, 100_000));
-        let calls = fields.ones("calls", |text| fields::name(text, ServiceName::new));
+        let calls = fields.ones("calls", |text| single::name(text, ServiceName::new));
         let shares = fields.ones("shares", values::token);
         let pool = fields.map("pool").and_then(|pool| self.pool(&pool));
         Some(TopologyNode {

@@ -8,7 +8,7 @@ use super::{
     order, playbook,
     report::Report,
     shapes::drill::DRILL,
-    steps,
+    single, steps,
     tree::Node,
     values::{self, Bad, quoted},
 };
@@ -49,7 +49,7 @@ pub(super) fn read(
         .and_then(|guard| guard::read(&guard, look, window));
     let targets = fields.map("targets").and_then(|targets| read_targets(&targets));
     let step_fields = fields.maps("steps");
-    if fields.has("steps") && fields.list("steps").is_empty() {
+    if fields.is_empty_list("steps") {
         fields.wrong("steps", Problem::MissingKey, Bad::new("a drill without a step"));
     }
     let read: Vec<Option<Step>> = step_fields
@@ -124,9 +124,9 @@ fn read_baseline(fields: &Fields, window: Option<Span>) -> Option<Span> {
 
 fn read_targets(fields: &Fields) -> Option<Targets> {
     let service = fields.name("service", ServiceName::new);
-    let instances = fields.ones("instances", |text| super::fields::name(text, InstanceName::new));
+    let instances = fields.ones("instances", |text| single::name(text, InstanceName::new));
     super::dashboard::each_once(fields.report, fields.list("instances").into_iter());
-    if fields.has("instances") && fields.list("instances").is_empty() {
+    if fields.is_empty_list("instances") {
         let bad = Bad::new("no target instance")
             .help("name the instances that may be hit: one of several is enough");
         fields.wrong("instances", Problem::Unsafe, bad);
@@ -163,6 +163,9 @@ fn check_windows(fields: &[Fields], steps: &[Step], window: Span, settle: Option
 
 /// A drill must break or send something, and expect something, or it says nothing.
 fn check_reach(fields: &Fields, steps: &[Step]) {
+    if steps.is_empty() {
+        return;
+    }
     if steps.iter().all(|step| step.expect.is_empty()) {
         let bad = Bad::new("no step expects anything: the sheet stays empty").help("add `expect:` to a step");
         fields.report.warn(&fields.place("steps"), Problem::Weak, bad);

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::{
     diagnostic::Problem,
-    fields::{self, Fields},
+    fields::Fields,
     shape::{Form, Scalar},
-    shapes::drill::{DELAY, EXCEPTION, STATUS},
+    shapes::steps::{DELAY, EXCEPTION, STATUS},
+    single,
     tree::{Node, Value},
     values::{self, Bad, quoted},
 };
@@ -166,7 +167,7 @@ fn memory(text: &str) -> Result<u32, Bad> {
 fn yes(rule: &Fields, key: &str) -> bool {
     let Some(node) = rule.node(key) else { return false };
     let form = Form::One(Scalar::Flag);
-    let said = fields::one(rule.report, node, &form, values::flag);
+    let said = single::one(rule.report, node, &form, values::flag);
     if said == Some(false) {
         let bad = Bad::new(format!("`{key}: false` is a fault that does nothing"))
             .help(format!("write `{key}: true`, or leave it out"));

@@ -1,11 +1,10 @@
 //! Walks a tree by the tables of `shape`: notes unknown, repeated and missing keys and values of another type, and goes on.
 
-use std::collections::BTreeMap;
-
 use super::{
     diagnostic::Problem,
     report::Report,
     shape::{Form, Key, Need, Rule, Shape},
+    single::{entries, first_ones, items, map_shape, name, named, one, word},
     tree::{Entry, Node, Value},
     values::{Bad, meant, nearest, quoted},
 };
@@ -96,6 +95,12 @@ impl<'a> Fields<'a> {
             .unwrap_or_default()
     }
 
+    /// Whether the file has a list there, with nothing in it.
+    pub fn is_empty_list(&self, key: &str) -> bool {
+        self.node(key)
+            .is_some_and(|node| matches!(&node.value, Value::List(items) if items.is_empty()))
+    }
+
     /// The items of a list of single values.
     pub fn ones<T>(&self, key: &str, read: impl Fn(&str) -> Result<T, Bad>) -> Vec<T> {
         let form = match self.form(key) {
@@ -181,7 +186,7 @@ impl<'a> Fields<'a> {
     fn check_known(&self, entry: &Entry) {
         if self.known(&entry.key).is_none() {
             let names = self.shape.keys.iter().map(|key| key.name);
-            self.report.hide_unknown(&entry.value);
+            self.report.hide_unread(&entry.value);
             self.report.error(
                 &entry.key_span,
                 Problem::UnknownKey,
@@ -198,7 +203,7 @@ impl<'a> Fields<'a> {
     fn check_present(&self, key: &Key) {
         let found = self.entries.iter().find(|entry| entry.key == key.name);
         match (found, key.need) {
-            (None, Need::Required) if !self.misspelt(key.name) => self.report.error(
+            (None, Need::Required) if !self.misspelt(key.name) && !self.chose_another() => self.report.error(
                 &self.head(),
                 Problem::MissingKey,
                 Bad::new(format!("{} lacks `{}`", self.shape.name, key.name))
@@ -220,6 +225,11 @@ impl<'a> Fields<'a> {
             }
             _ => {}
         }
+    }
+
+    /// Whether the only key of the table was passed over for an unknown one: then that error says enough.
+    fn chose_another(&self) -> bool {
+        self.shape.keys.len() == 1 && !self.entries.is_empty()
     }
 
     /// Whether an unknown key looks like this one: then that error says enough.
@@ -272,135 +282,5 @@ impl<'a> Fields<'a> {
             Some(entry) if self.node.span.contains(&entry.key_span.start) => entry.key_span.clone(),
             _ => self.node.span.clone(),
         }
-    }
-}
-
-/// The table of a form that is a map.
-pub(super) fn map_shape(form: &Form) -> Option<&'static Shape> {
-    match form {
-        Form::Map(shape) => Some(shape),
-        Form::Either(forms) => forms.iter().find_map(map_shape),
-        _ => None,
-    }
-}
-
-/// A single value of a form.
-pub(super) fn one<T>(
-    report: &Report,
-    node: &Node,
-    form: &Form,
-    read: impl Fn(&str) -> Result<T, Bad>,
-) -> Option<T> {
-    match &node.value {
-        Value::Text { text, .. } => read(text).map_err(|bad| report.bad_text(node, text, bad)).ok(),
-        other => {
-            report.error(&node.span, Problem::WrongType, expected(form, other));
-            None
-        }
-    }
-}
-
-/// The items of a list.
-pub(super) fn items<'a>(report: &Report, node: &'a Node) -> Vec<&'a Node> {
-    match &node.value {
-        Value::List(items) => items.iter().collect(),
-        other => {
-            report.error(
-                &node.span,
-                Problem::WrongType,
-                Bad::new(format!("a list is expected, not {}", called(other)))
-                    .help("write `[a, b]`, or `- a` on a line of its own"),
-            );
-            Vec::new()
-        }
-    }
-}
-
-/// The entries of a map of names, each name once.
-pub(super) fn named<'a>(report: &Report, node: &'a Node) -> Vec<&'a Entry> {
-    entries(report, node, "a map of names").map_or_else(Vec::new, |entries| first_ones(report, entries))
-}
-
-/// A checked name.
-pub(super) fn name<T>(text: &str, new: impl Fn(&str) -> Result<T, NotAName>) -> Result<T, Bad> {
-    new(text).map_err(|error| {
-        let said = error.to_string();
-        match said.split_once(": ") {
-            Some((what, how)) => Bad::new(what).help(how),
-            None => Bad::new(said),
-        }
-    })
-}
-
-/// One of the words of a form.
-pub(super) fn word(form: &Form, text: &str) -> Result<String, Bad> {
-    let words = words(form);
-    if words.contains(&text) {
-        Ok(text.to_owned())
-    } else {
-        Err(Bad::new(format!("{} is not one of the words here", quoted(text)))
-            .help(meant(text, "words", words)))
-    }
-}
-
-fn words(form: &Form) -> Vec<&'static str> {
-    match form {
-        Form::Word(words) => words.iter().map(|(word, _)| *word).collect(),
-        Form::Either(forms) => forms.iter().flat_map(words).collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn entries<'a>(report: &Report, node: &'a Node, name: &str) -> Option<&'a [Entry]> {
-    match &node.value {
-        Value::Map(entries) => Some(entries),
-        other => {
-            report.error(
-                &node.span,
-                Problem::WrongType,
-                Bad::new(format!("{name} is a map, not {}", called(other))).help("write `key: value`"),
-            );
-            None
-        }
-    }
-}
-
-/// The first entry of each key; repeated ones are noted.
-fn first_ones<'a>(report: &Report, entries: &'a [Entry]) -> Vec<&'a Entry> {
-    let mut seen: BTreeMap<&str, &Entry> = BTreeMap::new();
-    let mut firsts = Vec::new();
-    for entry in entries {
-        if let Some(first) = seen.get(entry.key.as_str()) {
-            report.error(
-                &entry.key_span,
-                Problem::DuplicateKey,
-                Bad::new(format!(
-                    "{} is given twice; first in line {}",
-                    quoted(&entry.key),
-                    report.line(&first.key_span)
-                )),
-            );
-        } else {
-            seen.insert(&entry.key, entry);
-            firsts.push(entry);
-        }
-    }
-    firsts
-}
-
-fn called(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "nothing",
-        Value::Text { .. } => "a single value",
-        Value::List(_) => "a list",
-        Value::Map(_) => "a map",
-    }
-}
-
-fn expected(form: &Form, found: &Value) -> Bad {
-    let bad = Bad::new(format!("{} is expected, not {}", form.expected(), called(found)));
-    match form {
-        Form::One(scalar) => bad.help(format!("such as `{}`", scalar.example())),
-        _ => bad,
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn read(fields: &Fields, look: Look, window: Option<Span>) -> Option<
         .iter()
         .filter_map(|t| tripwire(t, look))
         .collect();
-    if fields.has("steady_state") && fields.list("steady_state").is_empty() {
+    if fields.is_empty_list("steady_state") {
         let bad = Bad::new("a guard without a hypothesis guards nothing")
             .help("name a business metric and its limit");
         fields.wrong("steady_state", Problem::Unsafe, bad);

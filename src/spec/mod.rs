@@ -23,6 +23,7 @@ mod secret;
 mod selector;
 mod shape;
 mod shapes;
+mod single;
 mod steps;
 mod tree;
 mod values;

@@ -2,9 +2,10 @@
 
 use super::{
     diagnostic::Problem,
-    fields::{self, Fields},
+    fields::Fields,
     look::{Look, level},
     shapes::playbook::{PLAYBOOK, VIA},
+    single,
     tree::Value,
     values::{self, Bad, quoted},
 };
@@ -98,7 +99,7 @@ fn read_breakers(fields: &Fields) -> Option<Breakers> {
     let actuator = fields.one("actuator", values::url(&["{instance}"]));
     let callers = fields.name("callers", ServiceName::new);
     let names = fields.ones("names", values::token);
-    if fields.has("names") && fields.list("names").is_empty() {
+    if fields.is_empty_list("names") {
         fields.wrong("names", Problem::MissingKey, Bad::new("breakers without a name"));
     }
     super::dashboard::each_once(fields.report, fields.list("names").into_iter());
@@ -193,7 +194,7 @@ fn read_command(fields: &Fields) -> Option<Command> {
     let run = fields.ones("run", values::token);
     let check = fields.has("check").then(|| fields.ones("check", values::token));
     for key in ["run", "check"] {
-        if fields.has(key) && fields.list(key).is_empty() {
+        if fields.is_empty_list(key) {
             fields.wrong(
                 key,
                 Problem::MissingKey,
@@ -230,7 +231,7 @@ fn read_verify(fields: &Fields) -> (Option<Span>, Option<Span>) {
 /// What `verify` says when it is left out.
 fn default_of(key: &str) -> Option<Span> {
     let verify = PLAYBOOK.key("verify").map(|key| key.form);
-    match fields::map_shape(&verify?)?.key(key)?.need {
+    match single::map_shape(&verify?)?.key(key)?.need {
         super::shape::Need::Default(text) => values::duration(text).ok(),
         _ => None,
     }

@@ -67,11 +67,17 @@ impl<'a> Report<'a> {
 
     /// A text that cannot be read, or exactly the place in it that is at fault.
     pub fn bad_text(&self, node: &Node, text: &str, bad: Bad) {
+        let problem = if bad.is_secret || (self.may_hold_secrets && text.contains("-----BEGIN")) {
+            self.hide_all(node);
+            Problem::LiteralSecret
+        } else {
+            Problem::BadValue
+        };
         let span = match bad.at {
             Some(at) => self.part(node, text, at),
             None => node.span.clone(),
         };
-        self.error(&span, Problem::BadValue, bad);
+        self.error(&span, problem, bad);
     }
 
     /// Never shows these bytes of the file.
@@ -79,8 +85,8 @@ impl<'a> Report<'a> {
         self.hidden.borrow_mut().push(span.clone());
     }
 
-    /// Hides what an unknown key holds in a file that may hold secrets: it may be a misspelt `password`.
-    pub fn hide_unknown(&self, node: &Node) {
+    /// Hides a value that was not read, in a file that may hold secrets: its key may be a misspelt `password`.
+    pub fn hide_unread(&self, node: &Node) {
         if self.may_hold_secrets {
             self.hide_all(node);
         }

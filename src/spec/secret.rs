@@ -6,7 +6,7 @@ use super::{
     report::Report,
     shapes::config::SECRET_FILE,
     tree::{Node, Value},
-    values::{self, Bad},
+    values::{self, Bad, quoted},
 };
 use crate::model::environment::SecretRef;
 
@@ -35,7 +35,7 @@ pub(super) fn read(fields: &Fields, key: &str) -> Option<SecretRef> {
 }
 
 /// Notes a secret that stands in the file itself, and hides it.
-pub(super) fn literal(report: &Report, node: &Node, key: &str) {
+fn literal(report: &Report, node: &Node, key: &str) {
     report.hide_all(node);
     let bad = Bad::new(format!("`{key}` holds a secret itself")).help(
         "write `\"${NAME}\"` and set that environment variable, or `{file: PATH}`; then change the secret: it has been in a file",
@@ -50,6 +50,21 @@ fn variable(text: &str) -> Option<&str> {
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     fits.then_some(name)
+}
+
+/// Notes headers that carry a secret by their nature, and hides them.
+pub(super) fn no_secret_headers(fields: &Fields, key: &str, help: &str) {
+    for entry in fields
+        .named(key)
+        .into_iter()
+        .filter(|entry| is_secret_header(&entry.key))
+    {
+        fields.report.hide_all(&entry.value);
+        let bad = Bad::new(format!("header {} holds a secret", quoted(&entry.key))).help(help);
+        fields
+            .report
+            .error(&entry.value.span, Problem::LiteralSecret, bad);
+    }
 }
 
 /// Whether a header carries a secret by its nature.
@@ -68,29 +83,36 @@ pub(super) fn is_secret_header(name: &str) -> bool {
     .any(|word| name.contains(word))
 }
 
-/// Hides what stands after a key that sounds like a secret's, line by line: for a file that cannot be read at all.
+/// Hides what stands after a key that sounds like a secret's, and the deeper lines below it: for a file that cannot be
+/// read at all.
 pub(super) fn hide_by_line(report: &Report, text: &str) {
+    const WORDS: [&str; 7] = [
+        "password",
+        "passwd",
+        "token",
+        "bearer",
+        "secret",
+        "authorization",
+        "-----begin",
+    ];
     let mut start = 0;
+    let mut hidden_below: Option<usize> = None;
     for line in text.split_inclusive('\n') {
         let lower = line.to_ascii_lowercase();
-        let words = [
-            "password",
-            "passwd",
-            "token",
-            "bearer",
-            "secret",
-            "authorization",
-            "key",
-            "user",
-        ];
-        let from = words
+        let depth = line.len() - line.trim_start().len();
+        let from = WORDS
             .iter()
             .filter_map(|word| Some(lower.find(word)? + word.len()))
             .min();
+        if hidden_below.is_some_and(|above| depth > above || line.trim().is_empty()) {
+            report.hide(&(start..start + line.len()));
+        } else {
+            hidden_below = from.map(|_| depth);
+        }
         if let Some(from) = from {
             report.hide(&(start + from..start + line.len()));
         }
-        for at in line.match_indices('@').map(|(at, _)| at) {
+        if let Some(at) = line.rfind('@') {
             report.hide(&(start..start + at));
         }
         start += line.len();

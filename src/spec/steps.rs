@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use super::{
     diagnostic::Problem,
     expect, faults,
-    fields::{self, Fields},
+    fields::Fields,
     look::Look,
+    secret::is_secret_header,
     shape::{Form, Scalar},
+    single,
     values::{self, Bad, meant, quoted},
 };
 use crate::model::{
@@ -98,7 +100,7 @@ fn fault_action(fields: &Fields, targets: Option<&Targets>) -> Option<Action> {
     let listed = fields.maps("faults");
     let one = fields.map("fault");
     let read: Vec<Option<Fault>> = one.iter().chain(&listed).map(faults::read).collect();
-    if fields.has("faults") && fields.list("faults").is_empty() {
+    if fields.is_empty_list("faults") {
         fields.wrong(
             "faults",
             Problem::MissingKey,
@@ -123,11 +125,11 @@ fn fault_action(fields: &Fields, targets: Option<&Targets>) -> Option<Action> {
 
 fn read_envelope(fields: &Fields, faults: &[Fault], targets: Option<&Targets>) -> Option<Envelope> {
     let header = headers(fields, "header");
-    let instances = fields.ones("instances", |text| fields::name(text, InstanceName::new));
+    let instances = fields.ones("instances", |text| single::name(text, InstanceName::new));
     let percent = fields.one("percent", values::share);
     let max_concurrent = fields.one("max_concurrent", values::whole(1, 1_000_000));
     let window = fields.some_time("window");
-    if fields.has("instances") && fields.list("instances").is_empty() {
+    if fields.is_empty_list("instances") {
         fields.wrong(
             "instances",
             Problem::Unsafe,
@@ -194,7 +196,7 @@ pub(super) fn headers(fields: &Fields, key: &str) -> BTreeMap<String, String> {
                 let bad = Bad::new(format!("{} is not a header's name", quoted(&entry.key)));
                 fields.report.error(&entry.key_span, Problem::BadValue, bad);
             }
-            let value = fields::one(fields.report, &entry.value, &form, values::token)?;
+            let value = single::one(fields.report, &entry.value, &form, values::token)?;
             Some((entry.key.clone(), value))
         })
         .collect()
@@ -204,6 +206,19 @@ fn read_load(fields: &Fields) -> Option<Load> {
     let url = fields.one("url", values::url(&[]));
     let method = fields.word("method");
     let headers = headers(fields, "headers");
+    for entry in fields
+        .named("headers")
+        .into_iter()
+        .filter(|e| is_secret_header(&e.key))
+    {
+        fields.report.hide_all(&entry.value);
+        let bad = Bad::new(format!(
+            "header {} goes into the evidence of every run",
+            quoted(&entry.key)
+        ))
+        .help("use one that is worth nothing outside of drills");
+        fields.report.warn(&entry.value.span, Problem::LiteralSecret, bad);
+    }
     let rate = fields.one("rate", values::rate);
     let max_concurrent = fields.one_or("max_concurrent", values::whole(1, 100_000));
     let timeout = fields.some_time("timeout");

@@ -11,6 +11,8 @@ pub(super) struct Bad {
     pub help: Option<String>,
     /// Where in the text, in bytes, if a part of it is at fault.
     pub at: Option<usize>,
+    /// Whether the text holds a secret and may not be shown.
+    pub is_secret: bool,
 }
 
 impl Bad {
@@ -19,11 +21,17 @@ impl Bad {
             message: message.into(),
             help: None,
             at: None,
+            is_secret: false,
         }
     }
 
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
+        self
+    }
+
+    pub fn secret(mut self) -> Self {
+        self.is_secret = true;
         self
     }
 
@@ -217,6 +225,9 @@ pub(super) fn url(places: &'static [&'static str]) -> impl Fn(&str) -> Result<St
                 Bad::new(format!("{} is not a URL", quoted(text))).help("begin with `http://` or `https://`")
             })?;
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        if authority.contains('@') {
+            return Err(with_password("a URL"));
+        }
         if authority.is_empty() || url.contains(' ') {
             return Err(
                 Bad::new(format!("{} is not a URL", quoted(text))).help("write `http://host:port/path`")
@@ -232,9 +243,18 @@ pub(super) fn url(places: &'static [&'static str]) -> impl Fn(&str) -> Result<St
     }
 }
 
+fn with_password(what: &str) -> Bad {
+    Bad::new(format!("{what} with a user or a password in it"))
+        .help("leave out what stands before the `@`; the environment's own keys say who asks; then change the password: it has been in a file")
+        .secret()
+}
+
 /// `host:port`.
 pub(super) fn address(text: &str) -> Result<String, Bad> {
     let address = token(text)?;
+    if address.contains('@') {
+        return Err(with_password("an address"));
+    }
     let not = || {
         Bad::new(format!("{} is not an address", quoted(text)))
             .help("write `host:port`, without `http://` and without a path")
@@ -275,6 +295,7 @@ pub(super) fn meant<'a>(written: &str, what: &str, names: impl IntoIterator<Item
     match nearest(written, names.iter().copied()) {
         Some(name) => format!("did you mean `{name}`?"),
         None if names.is_empty() => format!("there are no {what}"),
+        None if names.len() == 1 => format!("only `{}` is possible", names[0]),
         None => {
             let mut shown: Vec<String> = names.iter().take(20).map(|name| format!("`{name}`")).collect();
             if names.len() > 20 {

@@ -149,7 +149,7 @@ pub(in crate::spec) static CLIENT_CERT: Shape = Shape {
 };
 
 pub(in crate::spec) static SCRAPE: Shape = Shape {
-    name: "direct scraping",
+    name: "a direct scrape",
     doc: "Every instance's own metrics page, read by allclear itself.",
     keys: &[
         or("every", DURATION, "1s", "How often."),

@@ -4,6 +4,7 @@ pub(super) mod config;
 pub(super) mod dashboard;
 pub(super) mod drill;
 pub(super) mod playbook;
+pub(super) mod steps;
 
 use super::shape::{Form, Scalar, Shape, may, need};
 

@@ -80,7 +80,7 @@ pub(in crate::spec) static HAPROXY: Shape = Shape {
 };
 
 pub(in crate::spec) static BREAKERS: Shape = Shape {
-    name: "breakers",
+    name: "a set of breakers",
     doc: "Circuit breakers of one kind.",
     keys: &[need(
         "resilience4j",
@@ -91,7 +91,7 @@ pub(in crate::spec) static BREAKERS: Shape = Shape {
 };
 
 pub(in crate::spec) static RESILIENCE4J: Shape = Shape {
-    name: "Resilience4j breakers",
+    name: "a set of Resilience4j breakers",
     doc: "Resilience4j, through Spring Boot's actuator.",
     keys: &[
         need(
@@ -139,14 +139,14 @@ pub(in crate::spec) static VIA: Shape = Shape {
 };
 
 pub(in crate::spec) static FLAGS: Shape = Shape {
-    name: "flags",
+    name: "a set of flags",
     doc: "Degrade flags of one kind. Only those that the drill caused are deleted.",
     keys: &[need("redis", Form::Map(&REDIS_FLAGS), "Keys in Redis.")],
     rules: &[],
 };
 
 pub(in crate::spec) static REDIS_FLAGS: Shape = Shape {
-    name: "Redis flags",
+    name: "a set of Redis flags",
     doc: "Keys in Redis.",
     keys: &[
         need("server", NAME, "The server's name in the environment."),

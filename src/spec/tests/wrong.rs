@@ -160,6 +160,16 @@ fn a_wrong_name_or_bound_is_shown_with_what_to_write() {
             "x-drill: coupon-slow",
             "x-drill: \"a\\nb\"",
         ),
+        (
+            "a load that carries a secret",
+            AFTER,
+            "    duration: 2m\n    load: {url: \"http://{coupon}/x\", rate: 5/s, headers: {Cookie: abc}}\n",
+        ),
+        (
+            "a load without a rate",
+            AFTER,
+            "    duration: 2m\n    load: {url: \"order/x\", rate: 0/s}\n",
+        ),
         ("a command without a program", "run: [./warm.sh]", "run: []"),
         (
             "too little time to verify",
