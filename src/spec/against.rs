@@ -3,8 +3,9 @@
 use super::{
     Source,
     diagnostic::{Diagnostic, Problem, Severity},
+    names::meant,
     report::locate,
-    values::{Bad, address, meant},
+    values::{Bad, address},
 };
 use crate::model::{
     dashboard::Read,

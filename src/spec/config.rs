@@ -6,6 +6,7 @@ use super::{
     dashboard::key_name,
     diagnostic::Problem,
     fields::Fields,
+    names::meant,
     report::Report,
     secret,
     shape::{Form, Scalar},
@@ -13,7 +14,7 @@ use super::{
     single,
     steps::headers,
     tree::{Entry, Node},
-    values::{self, Bad, meant, quoted},
+    values::{self, Bad, quoted},
 };
 use crate::model::{
     environment::{Auth, ClientCert, Environment, MetricsSource, Prometheus, Redis, Stage, Webhook},

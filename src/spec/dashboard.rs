@@ -10,15 +10,14 @@ use super::{
     shape::{Form, Scalar},
     shapes::dashboard::{DASHBOARD, GAUGE},
     single,
+    topology::{Known, warn_of_misspelt_calls},
     tree::{Node, Value},
-    values::{self, Bad, meant, nearest, quoted},
+    values::{self, Bad, quoted},
 };
 use crate::model::{
     amount::Unit,
-    dashboard::{
-        Agg, Better, Dashboard, Metric, MetricKind, Panel, Pool, Read, Scope, Selector, TopologyNode,
-    },
-    ids::{DashboardName, MetricId, ScopeName, ServiceName},
+    dashboard::{Agg, Better, Dashboard, Metric, MetricKind, Read, Scope, Selector, TopologyNode},
+    ids::{DashboardName, MetricId, ScopeName},
     text::Localized,
 };
 
@@ -253,87 +252,6 @@ fn fitting_unit(fields: &Fields, read: &Read, said: Option<Unit>) -> Option<Unit
                 fields.report.error(&fields.place("id"), Problem::MissingKey, bad);
             }
             None
-        }
-    }
-}
-
-/// The metrics that panels and pools may name.
-struct Known<'a> {
-    report: &'a Report<'a>,
-    metrics: &'a [Metric],
-    /// Whether all metrics could be read; otherwise a name may belong to one that could not.
-    complete: bool,
-}
-
-impl Known<'_> {
-    fn panel(&self, fields: &Fields) -> Option<Panel> {
-        let title = fields.localized("title");
-        let metrics = fields
-            .list("metrics")
-            .into_iter()
-            .filter_map(|node| self.metric(node))
-            .collect();
-        Some(Panel {
-            title: title?,
-            metrics,
-        })
-    }
-
-    fn metric(&self, node: &Node) -> Option<MetricId> {
-        let form = Form::One(Scalar::Name);
-        let id = single::one(self.report, node, &form, |text| single::name(text, MetricId::new))?;
-        if self.complete && !self.metrics.iter().any(|m| m.id == id) {
-            let names = self.metrics.iter().map(|m| m.id.as_str());
-            let bad =
-                Bad::new(format!("no metric is called `{id}`")).help(meant(id.as_str(), "metrics", names));
-            self.report.error(&node.span, Problem::UnknownName, bad);
-        }
-        Some(id)
-    }
-
-    fn service(&self, fields: &Fields) -> Option<TopologyNode> {
-        let service = fields.name("service", ServiceName::new);
-        let instances = fields.one_or("instances", values::whole(1, 100_000));
-        let calls = fields.ones("calls", |text| single::name(text, ServiceName::new));
-        let shares = fields.ones("shares", values::token);
-        let pool = fields.map("pool").and_then(|pool| self.pool(&pool));
-        Some(TopologyNode {
-            service: service?,
-            instances: instances?,
-            calls,
-            pool,
-            shares,
-        })
-    }
-
-    fn pool(&self, fields: &Fields) -> Option<Pool> {
-        let threads = fields.one("threads", values::whole(1, 1_000_000));
-        let metric = fields.node("metric").and_then(|node| self.metric(node));
-        let timeout = fields.some_time("timeout");
-        let rate_metric = fields.node("rate").and_then(|node| self.metric(node));
-        Some(Pool {
-            threads: threads?,
-            metric,
-            timeout,
-            rate_metric,
-        })
-    }
-}
-
-/// A call may lead to a service that the map does not have; one that nearly has a name of the map is a slip.
-fn warn_of_misspelt_calls(fields: &Fields, topology: &[TopologyNode]) {
-    let services: Vec<&str> = topology.iter().map(|n| n.service.as_str()).collect();
-    for node in fields.maps("topology").iter().flat_map(|node| node.list("calls")) {
-        let Value::Text { text, .. } = &node.value else {
-            continue;
-        };
-        if services.contains(&text.as_str()) {
-            continue;
-        }
-        if let Some(near) = nearest(text, services.iter().copied()) {
-            let bad = Bad::new(format!("the topology has no service {}", quoted(text)))
-                .help(format!("did you mean `{near}`?"));
-            fields.report.warn(&node.span, Problem::UnknownName, bad);
         }
     }
 }

@@ -10,7 +10,7 @@ use super::{
     shapes::drill::DRILL,
     single, steps,
     tree::Node,
-    values::{self, Bad, quoted},
+    values::{self, Bad},
 };
 use crate::model::{
     dashboard::Dashboard,
@@ -175,21 +175,4 @@ fn check_reach(fields: &Fields, steps: &[Step]) {
             Bad::new("no step breaks anything or sends a load").help("add `fault:` or `load:` to a step");
         fields.report.warn(&fields.place("steps"), Problem::Weak, bad);
     }
-    for step in steps {
-        if let Some(bad) = not_a_path_segment(step) {
-            fields
-                .report
-                .error(&fields.place("steps"), Problem::BadValue, bad);
-        }
-    }
-}
-
-/// Fault ids go into URL paths; `..` would leave them.
-fn not_a_path_segment(step: &Step) -> Option<Bad> {
-    step.name.as_str().contains("..").then(|| {
-        Bad::new(format!(
-            "a step's name has no `..`: {}",
-            quoted(step.name.as_str())
-        ))
-    })
 }

@@ -2,11 +2,12 @@
 
 use super::{
     diagnostic::Problem,
+    names::{meant, nearest},
     report::Report,
     shape::{Form, Key, Need, Rule, Shape},
     single::{entries, first_ones, items, map_shape, name, named, one, word},
     tree::{Entry, Node, Value},
-    values::{Bad, meant, nearest, quoted},
+    values::{Bad, quoted},
 };
 use crate::model::{ids::NotAName, text::Localized, time::Span};
 

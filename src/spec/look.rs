@@ -1,11 +1,6 @@
 //! What a drill may name: the metrics and scopes of its dashboard.
 
-use super::{
-    bounds,
-    diagnostic::Problem,
-    fields::Fields,
-    values::{Bad, meant},
-};
+use super::{bounds, diagnostic::Problem, fields::Fields, names::meant, values::Bad};
 use crate::model::{
     amount::Unit,
     dashboard::{Dashboard, Metric},

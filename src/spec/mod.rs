@@ -15,6 +15,7 @@ mod faults;
 mod fields;
 mod guard;
 mod look;
+mod names;
 mod order;
 mod playbook;
 mod report;
@@ -25,6 +26,7 @@ mod shape;
 mod shapes;
 mod single;
 mod steps;
+mod topology;
 mod tree;
 mod values;
 

@@ -4,9 +4,10 @@ use super::{
     dashboard::each_once,
     diagnostic::Problem,
     fields::Fields,
+    names::meant,
     report::Report,
     tree::{Node, Value},
-    values::{Bad, meant, quoted},
+    values::{Bad, quoted},
 };
 use crate::model::{
     drill::{Action, Start, Step},

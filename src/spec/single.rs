@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use super::{
     diagnostic::Problem,
+    names::meant,
     report::Report,
     shape::{Form, Shape},
     tree::{Entry, Node, Value},
-    values::{Bad, meant, quoted},
+    values::{Bad, quoted},
 };
 use crate::model::ids::NotAName;
 

@@ -7,10 +7,11 @@ use super::{
     expect, faults,
     fields::Fields,
     look::Look,
+    names::meant,
     secret::is_secret_header,
     shape::{Form, Scalar},
     single,
-    values::{self, Bad, meant, quoted},
+    values::{self, Bad, quoted},
 };
 use crate::model::{
     amount::Share,

@@ -83,3 +83,12 @@ fn the_example_configuration_reads() {
     assert_eq!(read.value.default.unwrap().as_str(), "preprod");
     insta::assert_json_snapshot!("example_config", read.value.environments);
 }
+
+#[test]
+fn windows_line_ends_and_a_byte_order_mark_change_nothing() {
+    let text = format!("\u{feff}{}", DRILL.replace('\n', "\r\n"));
+    assert_eq!(drill(&text).unwrap().value, drill(DRILL).unwrap().value);
+    let wrong = with(&text, "duration: 10m", "duration: 10");
+    let position = drill(&wrong).unwrap_err().all[0].position();
+    assert_eq!(position, Some((23, 15)));
+}
