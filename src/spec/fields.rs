@@ -243,9 +243,9 @@ impl<'a> Fields<'a> {
 
     fn check_rule(&self, rule: &Rule) {
         let (names, least, most) = match rule {
-            Rule::ExactlyOne(names) => (names, 1, 1),
-            Rule::AtMostOne(names) => (names, 0, 1),
-            Rule::AtLeastOne(names) => (names, 1, names.len()),
+            Rule::Choose(names) => (names, 1, 1),
+            Rule::Exclude(names) => (names, 0, 1),
+            Rule::NeedSome(names) => (names, 1, names.len()),
         };
         let there: Vec<&&Entry> = self
             .entries

@@ -158,9 +158,9 @@ fn rule(rule: &Rule) -> Value {
     let required =
         |names: &[&str]| -> Vec<Value> { names.iter().map(|name| json!({"required": [name]})).collect() };
     match rule {
-        Rule::ExactlyOne(names) => json!({"oneOf": required(names)}),
-        Rule::AtLeastOne(names) => json!({"anyOf": required(names)}),
-        Rule::AtMostOne(names) => {
+        Rule::Choose(names) => json!({"oneOf": required(names)}),
+        Rule::NeedSome(names) => json!({"anyOf": required(names)}),
+        Rule::Exclude(names) => {
             let mut choices = required(names);
             choices.push(json!({"not": {"anyOf": required(names)}}));
             json!({"oneOf": choices})

@@ -35,9 +35,12 @@ pub(super) enum Need {
 /// Which keys of a map need or exclude each other.
 #[derive(Debug)]
 pub(super) enum Rule {
-    ExactlyOne(&'static [&'static str]),
-    AtMostOne(&'static [&'static str]),
-    AtLeastOne(&'static [&'static str]),
+    /// Exactly one of these.
+    Choose(&'static [&'static str]),
+    /// At most one of these.
+    Exclude(&'static [&'static str]),
+    /// At least one of these.
+    NeedSome(&'static [&'static str]),
 }
 
 /// What stands under a key.

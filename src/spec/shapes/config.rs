@@ -72,7 +72,7 @@ pub(in crate::spec) static ENVIRONMENT: Shape = Shape {
         ),
         may("notify", Form::List(&Form::Map(&NOTIFIER)), "Who is told."),
     ],
-    rules: &[Rule::ExactlyOne(&["prometheus", "scrape"])],
+    rules: &[Rule::Choose(&["prometheus", "scrape"])],
 };
 
 pub(in crate::spec) static PROMETHEUS: Shape = Shape {
@@ -114,7 +114,7 @@ pub(in crate::spec) static AUTH: Shape = Shape {
         may("basic", Form::Map(&BASIC), "HTTP basic authentication."),
         may("bearer", SECRET, "A bearer token."),
     ],
-    rules: &[Rule::ExactlyOne(&["basic", "bearer"])],
+    rules: &[Rule::Choose(&["basic", "bearer"])],
 };
 
 pub(in crate::spec) static BASIC: Shape = Shape {

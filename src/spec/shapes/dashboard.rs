@@ -87,9 +87,7 @@ pub(in crate::spec) static METRIC: Shape = Shape {
             "Any PromQL that gives one number. Needs a Prometheus server.",
         ),
     ],
-    rules: &[Rule::ExactlyOne(&[
-        "ratio", "rate", "quantile", "gauge", "promql",
-    ])],
+    rules: &[Rule::Choose(&["ratio", "rate", "quantile", "gauge", "promql"])],
 };
 
 pub(in crate::spec) static RATIO: Shape = Shape {

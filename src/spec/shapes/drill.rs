@@ -111,7 +111,7 @@ pub(in crate::spec) static HYPOTHESIS: Shape = Shape {
             "It stays within this part of its baseline: `30%`, or `30%rel` for a metric in percent.",
         ),
     ],
-    rules: &[Rule::ExactlyOne(&["at_least", "at_most", "within"])],
+    rules: &[Rule::Choose(&["at_least", "at_most", "within"])],
 };
 
 pub(in crate::spec) static TRIPWIRE: Shape = Shape {
@@ -124,7 +124,7 @@ pub(in crate::spec) static TRIPWIRE: Shape = Shape {
         may("at_most", LEVEL, "It may not rise above this level."),
         or("samples", WHOLE, "3", "Consecutive fresh bad samples that abort."),
     ],
-    rules: &[Rule::ExactlyOne(&["at_least", "at_most"])],
+    rules: &[Rule::Choose(&["at_least", "at_most"])],
 };
 
 pub(in crate::spec) static TARGETS: Shape = Shape {

@@ -27,7 +27,7 @@ pub(in crate::spec) static PLAYBOOK: Shape = Shape {
         ),
         may("verify", Form::Map(&VERIFY), "When it is over."),
     ],
-    rules: &[Rule::AtLeastOne(&[
+    rules: &[Rule::NeedSome(&[
         "gateway",
         "breakers",
         "flags",

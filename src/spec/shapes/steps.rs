@@ -40,8 +40,8 @@ pub(in crate::spec) static STEP: Shape = Shape {
         ),
     ],
     rules: &[
-        Rule::AtMostOne(&["fault", "faults", "load"]),
-        Rule::AtMostOne(&["after", "with", "at"]),
+        Rule::Exclude(&["fault", "faults", "load"]),
+        Rule::Exclude(&["after", "with", "at"]),
     ],
 };
 
@@ -106,7 +106,7 @@ pub(in crate::spec) static RULE: Shape = Shape {
             "The process holds this much more memory.",
         ),
     ],
-    rules: &[Rule::ExactlyOne(&[
+    rules: &[Rule::Choose(&[
         "delay",
         "exception",
         "status",
@@ -226,7 +226,7 @@ pub(in crate::spec) static EXPECTATION: Shape = Shape {
         ),
         may("otherwise", LOCALIZED, "What it means if that does not come."),
     ],
-    rules: &[Rule::ExactlyOne(&["rises", "falls", "stays", "level"])],
+    rules: &[Rule::Choose(&["rises", "falls", "stays", "level"])],
 };
 
 pub(in crate::spec) static MOVE: Shape = Shape {
@@ -253,5 +253,5 @@ pub(in crate::spec) static LEVELS: Shape = Shape {
         may("at_least", LEVEL, "Not below this."),
         may("at_most", LEVEL, "Not above this."),
     ],
-    rules: &[Rule::AtLeastOne(&["at_least", "at_most"])],
+    rules: &[Rule::NeedSome(&["at_least", "at_most"])],
 };

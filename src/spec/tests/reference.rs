@@ -63,9 +63,9 @@ fn section(shape: &Shape) -> String {
     }
     for rule in shape.rules {
         let (how, names) = match rule {
-            Rule::ExactlyOne(names) => ("Exactly one of", names),
-            Rule::AtMostOne(names) => ("At most one of", names),
-            Rule::AtLeastOne(names) => ("At least one of", names),
+            Rule::Choose(names) => ("Exactly one of", names),
+            Rule::Exclude(names) => ("At most one of", names),
+            Rule::NeedSome(names) => ("At least one of", names),
         };
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
         out.push_str(&format!("\n{how} {}.\n", names.join(", ")));
