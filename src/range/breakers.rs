@@ -66,12 +66,18 @@ impl Breakers {
                 move || f64::from(u8::from(breaker.state() == state)),
             );
         }
-        let breaker = breaker.clone();
+        let (buffered, refused) = (breaker.clone(), breaker.clone());
         self.meters.gauge(
             "resilience4j_circuitbreaker_buffered_calls",
             "Calls in the breaker's window.",
             &[("name", name)],
-            move || breaker.reading().buffered as f64,
+            move || buffered.reading().buffered as f64,
+        );
+        self.meters.counter_fn(
+            "resilience4j_circuitbreaker_not_permitted_calls_total",
+            "Calls that the breaker did not let through.",
+            &[("name", name)],
+            move || refused.reading().not_permitted,
         );
     }
 }
