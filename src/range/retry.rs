@@ -163,17 +163,28 @@ impl RetryQueue {
         self.queue.with(|queue| queue.release = release);
     }
 
-    /// Takes up to `n` messages that are due.
-    fn take(&self, n: usize) -> Vec<Message> {
+    /// Takes as many due messages as the release allows: what was saved up and what `elapsed` has added. Under one
+    /// lock, so that nothing leaves after the answer to a hold.
+    fn take(&self, saved: &mut f64, elapsed: Duration) -> Vec<Message> {
         let now = Instant::now();
         self.queue.with(|queue| {
+            if queue.release.held {
+                *saved = 0.0;
+                return Vec::new();
+            }
+            let rate = queue.release.rate.unwrap_or(CAPACITY);
+            *saved += rate * elapsed.as_secs_f64();
             let mut taken = Vec::new();
-            while taken.len() < n
+            while *saved >= 1.0
                 && let Some(first) = queue.messages.first_entry()
                 && first.key().0 <= now
             {
                 taken.push(first.remove());
+                *saved -= 1.0;
             }
+            // An idle queue must not save up for a burst.
+            *saved = saved.min(1.0_f64.max(rate * 0.05));
+            self.released.add(taken.len() as u64);
             taken
         })
     }
@@ -185,26 +196,12 @@ impl RetryQueue {
     {
         let mut tick = tokio::time::interval(TICK);
         let mut last = Instant::now();
-        let mut credit = 0.0;
+        let mut saved = 0.0;
         loop {
             tick.tick().await;
             let now = Instant::now();
-            let release = self.queue.with(|queue| queue.release);
-            let rate = if release.held {
-                0.0
-            } else {
-                release.rate.unwrap_or(CAPACITY)
-            };
-            credit += rate * (now - last).as_secs_f64();
+            let messages = self.take(&mut saved, now - last);
             last = now;
-            let messages = self.take(credit as usize);
-            credit -= messages.len() as f64;
-            // An idle queue must not save up for a burst.
-            credit = credit.min(1.0_f64.max(rate * 0.05));
-            if release.held {
-                credit = 0.0;
-            }
-            self.released.add(messages.len() as u64);
             for message in messages {
                 let (queue, trial) = (Arc::clone(&self), attempt(message.clone()));
                 tokio::spawn(async move {
