@@ -39,3 +39,6 @@ pub use endpoints::{Endpoints, InstanceEndpoint, default_endpoints};
 pub use error::RangeError;
 pub use options::{BASE_PORT, Options, Ports, UnknownWeakness, Weakness};
 pub use start::Range;
+
+#[cfg(test)]
+mod tests;

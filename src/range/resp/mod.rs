@@ -4,6 +4,7 @@ mod commands;
 mod frame;
 mod glob;
 mod keyspace;
+mod on_keys;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -97,3 +98,6 @@ async fn converse(mut stream: TcpStream, databases: &Databases) -> std::io::Resu
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
