@@ -115,8 +115,8 @@ impl Live {
             && !self.gone.is_cancelled()
             && self
                 .rule
-                .window
-                .is_none_or(|window| (u128::from(window.from_ms)..u128::from(window.to_ms)).contains(&age))
+                .window_ms
+                .is_none_or(|window| age < u128::from(window.get()))
     }
 
     fn hold(&self) -> bool {

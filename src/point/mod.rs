@@ -18,7 +18,7 @@ pub use hit::{Hit, Outcome, Tamper};
 pub use live::RuleState;
 pub use locked::Locked;
 pub use points::{Placed, Points, Refused};
-pub use rule::{Fault, InvalidRule, Percent, Rule, RuleId, RunId, Ttl, Window};
+pub use rule::{Fault, InvalidRule, Percent, Rule, RuleId, RunId, Ttl};
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! A rule as it is written: every field that could be wrong is a type that cannot be.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -19,14 +19,6 @@ pub enum InvalidRule {
     /// A ttl of zero or over 24 hours.
     #[error("ttl_ms {0} is outside 1 to 86400000 (24 hours): every rule must end by itself")]
     Ttl(u64),
-    /// A window that ends before it begins.
-    #[error("window from_ms {from_ms} is not before to_ms {to_ms}")]
-    Window {
-        /// Start, ms after the rule's creation.
-        from_ms: u64,
-        /// End, ms after the rule's creation.
-        to_ms: u64,
-    },
     /// A fault whose parameters make no sense.
     #[error("fault: {0}")]
     Fault(&'static str),
@@ -153,17 +145,6 @@ impl From<Ttl> for u64 {
     }
 }
 
-/// A part of the rule's life in which alone it hits, in ms after its creation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Window {
-    /// First ms that may hit.
-    #[serde(default)]
-    pub from_ms: u64,
-    /// First ms that no longer hits.
-    pub to_ms: u64,
-}
-
 /// What happens to a call that is hit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -256,9 +237,9 @@ pub struct Rule {
     /// Most calls held at the same time; more are let through and counted as capped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_concurrent: Option<NonZeroU32>,
-    /// The part of its life in which it hits; none means all of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub window: Option<Window>,
+    /// It hits only for this long after its creation, ms; none means as long as it lives.
+    #[serde(default, alias = "window", skip_serializing_if = "Option::is_none")]
+    pub window_ms: Option<NonZeroU64>,
     /// How long it lives.
     pub ttl_ms: Ttl,
 }
@@ -286,11 +267,6 @@ impl Rule {
     fn validated(mut self) -> Result<Self, InvalidRule> {
         checked_name(self.point.clone())?;
         self.fault.validate()?;
-        if let Some(Window { from_ms, to_ms }) = self.window
-            && from_ms >= to_ms
-        {
-            return Err(InvalidRule::Window { from_ms, to_ms });
-        }
         self.header = self
             .header
             .into_iter()
