@@ -10,7 +10,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde_json::{Map, Value, json};
 
-use super::breaker::{Breaker, BreakerState, FAILURE_THRESHOLD, SLOW_THRESHOLD};
+use super::breaker::{Breaker, BreakerState, SLOW_THRESHOLD};
 use super::breakers::Breakers;
 
 pub(super) fn router(breakers: Arc<Breakers>) -> Router {
@@ -35,7 +35,7 @@ fn describe(breaker: &Breaker) -> Value {
     json!({
         "failureRate": format!("{:.1}%", reading.failure_rate),
         "slowCallRate": format!("{:.1}%", reading.slow_rate),
-        "failureRateThreshold": format!("{FAILURE_THRESHOLD:.1}%"),
+        "failureRateThreshold": format!("{:.1}%", reading.failure_threshold),
         "slowCallRateThreshold": format!("{SLOW_THRESHOLD:.1}%"),
         "bufferedCalls": reading.buffered,
         "failedCalls": reading.failed,

@@ -10,25 +10,34 @@ use tokio::time::Instant;
 use crate::point::Locked;
 
 /// Calls that the window holds; no rate is computed before it is full.
-const WINDOW: usize = 200;
-/// Percent of failed calls at which it opens: low, so that a fault on a fifth of the calls opens it.
-pub(super) const FAILURE_THRESHOLD: f64 = 18.0;
+const WINDOW: usize = 100;
 /// Percent of slow calls at which it opens.
 pub(super) const SLOW_THRESHOLD: f64 = 50.0;
 /// A call at least this long is slow.
 const SLOW: Duration = Duration::from_millis(800);
 /// How long it stays open.
-const WAIT: Duration = Duration::from_millis(500);
+const WAIT: Duration = Duration::from_secs(2);
 /// Calls let through to decide when half open.
-const TRIALS: usize = 3;
+const TRIALS: usize = 5;
 
-/// What ends the open state.
+/// How it is configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reopening {
-    /// The wait, by itself.
-    ByItself,
-    /// Only a hand: the weakness `breaker-stays-open`.
-    ByHand,
+pub(super) enum Tuning {
+    /// Opens when half of the calls fail; its wait ends by itself.
+    Sound,
+    /// Opens when a tenth fail, and stays open until a hand half-opens or closes it: the weakness
+    /// `breaker-stays-open`.
+    Sticky,
+}
+
+impl Tuning {
+    /// Percent of failed calls at which it opens.
+    pub(super) fn failure_threshold(self) -> f64 {
+        match self {
+            Self::Sound => 50.0,
+            Self::Sticky => 10.0,
+        }
+    }
 }
 
 /// The state as the actuator names it.
@@ -94,7 +103,7 @@ struct Machine {
     window: VecDeque<Record>,
     /// Moves with every transition, so that a late answer is not counted in a later state.
     era: u64,
-    reopening: Reopening,
+    tuning: Tuning,
 }
 
 /// One breaker. Clones share it.
@@ -127,15 +136,17 @@ pub(super) struct Reading {
     pub(super) slow: usize,
     pub(super) slow_failed: usize,
     pub(super) not_permitted: u64,
+    /// Percent of failed calls at which it opens.
+    pub(super) failure_threshold: f64,
 }
 
 impl Breaker {
-    pub(super) fn new(reopening: Reopening) -> Self {
+    pub(super) fn new(tuning: Tuning) -> Self {
         let machine = Machine {
             state: State::Closed,
             window: VecDeque::new(),
             era: 0,
-            reopening,
+            tuning,
         };
         Self {
             machine: Arc::new(Locked::new(machine)),
@@ -191,6 +202,7 @@ impl Breaker {
                 slow,
                 slow_failed: count(|record| record.failed && record.slow),
                 not_permitted: self.not_permitted.load(Relaxed),
+                failure_threshold: machine.tuning.failure_threshold(),
             }
         })
     }
@@ -270,7 +282,7 @@ impl Machine {
     }
 
     fn wait_over(&mut self) {
-        if let (State::Open { since }, Reopening::ByItself) = (&self.state, self.reopening)
+        if let (State::Open { since }, Tuning::Sound) = (&self.state, self.tuning)
             && since.elapsed() >= WAIT
         {
             self.enter(State::HalfOpen { permitted: 0 });
@@ -296,7 +308,8 @@ impl Machine {
         let share = |of: fn(&Record) -> bool| {
             100.0 * self.window.iter().filter(|record| of(record)).count() as f64 / capacity as f64
         };
-        if share(|record| record.failed) >= FAILURE_THRESHOLD || share(|record| record.slow) >= SLOW_THRESHOLD
+        if share(|record| record.failed) >= self.tuning.failure_threshold()
+            || share(|record| record.slow) >= SLOW_THRESHOLD
         {
             self.enter(State::Open {
                 since: Instant::now(),

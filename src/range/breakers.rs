@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::breaker::{Breaker, BreakerState, Reopening};
+use super::breaker::{Breaker, BreakerState, Tuning};
 use super::meters::Meters;
 use crate::point::Locked;
 
@@ -12,15 +12,15 @@ const MOST: usize = 200;
 
 /// A registry that, like Resilience4j's, makes a breaker for any name asked for.
 pub(super) struct Breakers {
-    reopening: Reopening,
+    tuning: Tuning,
     meters: Arc<Meters>,
     by_name: Locked<BTreeMap<String, Breaker>>,
 }
 
 impl Breakers {
-    pub(super) fn new(reopening: Reopening, meters: Arc<Meters>) -> Self {
+    pub(super) fn new(tuning: Tuning, meters: Arc<Meters>) -> Self {
         Self {
-            reopening,
+            tuning,
             meters,
             by_name: Locked::default(),
         }
@@ -35,7 +35,7 @@ impl Breakers {
             if by_name.len() >= MOST {
                 return None;
             }
-            let breaker = Breaker::new(self.reopening);
+            let breaker = Breaker::new(self.tuning);
             self.show(name, &breaker);
             by_name.insert(name.to_owned(), breaker.clone());
             Some(breaker)

@@ -31,7 +31,7 @@ impl Coupon {
     pub(super) async fn quote(self: Arc<Self>, call: Call) -> Result<(), Failed> {
         let begun = Instant::now();
         let injected = passed(&self.instance.points.pass("coupon.query", &call).await);
-        tokio::time::sleep(self.dice.latency(12.0, 0.35)).await;
+        tokio::time::sleep(self.dice.latency(14.0, 0.8)).await;
         let natural = if self.dice.chance(NATURAL_FAILURE) {
             Err(Failed::Answered)
         } else {

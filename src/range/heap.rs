@@ -14,6 +14,8 @@ use crate::point::{Locked, Points};
 const MIB: u64 = 1024 * 1024;
 /// Size of the heap.
 const MAX: u64 = 128 * MIB;
+/// Garbage that is collected at, on average.
+const YOUNG: u64 = 10 * MIB;
 /// What lives in it.
 const LIVE: u64 = 48 * MIB;
 
@@ -55,20 +57,27 @@ impl Heap {
 
     /// Fills and collects, for ever. The fuller the heap, the longer the stop.
     pub(super) async fn collect(self: Arc<Self>) {
-        let mut tick = tokio::time::interval(Duration::from_millis(250));
+        // No whole part of a second: a scrape must not always find the same moment of the cycle.
+        let mut tick = tokio::time::interval(Duration::from_millis(83));
+        let mut room = YOUNG;
         loop {
-            for _ in 0..4 {
-                tick.tick().await;
-                self.garbage.fetch_add(2 * MIB + self.dice.below(MIB), Relaxed);
+            tick.tick().await;
+            let garbage = self.garbage.fetch_add(MIB / 2 + self.dice.below(MIB), Relaxed);
+            if garbage >= room {
+                self.stop_the_world().await;
+                room = YOUNG / 2 + self.dice.below(YOUNG);
             }
-            let full = (LIVE + self.points.ballast_bytes()) as f64 / MAX as f64;
-            let pause = self.dice.latency(3.0 + 700.0 * (full - 0.6).clamp(0.0, 0.4), 0.2);
-            self.garbage.store(0, Relaxed);
-            self.pauses.observe(pause);
-            self.stopped_until
-                .with(|until| *until = Some(Instant::now() + pause));
-            tokio::time::sleep(pause).await;
-            self.stopped_until.with(|until| *until = None);
         }
+    }
+
+    async fn stop_the_world(&self) {
+        let full = (LIVE + self.points.ballast_bytes()) as f64 / MAX as f64;
+        let pause = self.dice.latency(3.0 + 700.0 * (full - 0.6).clamp(0.0, 0.4), 0.2);
+        self.garbage.store(0, Relaxed);
+        self.pauses.observe(pause);
+        self.stopped_until
+            .with(|until| *until = Some(Instant::now() + pause));
+        tokio::time::sleep(pause).await;
+        self.stopped_until.with(|until| *until = None);
     }
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::actuator;
-use super::breaker::Reopening;
+use super::breaker::Tuning;
 use super::breakers::Breakers;
 use super::meters::Meters;
 use super::pool::Pool;
@@ -33,14 +33,14 @@ impl Instance {
         service: &'static str,
         name: &'static str,
         points: &[&str],
-        reopening: Reopening,
+        tuning: Tuning,
     ) -> Arc<Self> {
         let meters = Arc::new(Meters::new(service, name));
         let instance = Arc::new(Self {
             service,
             name,
             points: Points::with_points(service, name, points),
-            breakers: Arc::new(Breakers::new(reopening, Arc::clone(&meters))),
+            breakers: Arc::new(Breakers::new(tuning, Arc::clone(&meters))),
             meters,
             pools: Locked::default(),
             restarted: Locked::default(),

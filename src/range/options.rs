@@ -24,7 +24,7 @@ pub enum Ports {
 pub enum Weakness {
     /// A slow or failed coupon call fails the order.
     NoCouponFallback,
-    /// An open breaker stays open until a hand half-opens or closes it.
+    /// The breaker opens when a tenth of the calls fail, and stays open until a hand half-opens or closes it.
     BreakerStaysOpen,
     /// Degrade flags are not deleted when their cause is gone.
     FlagsStay,

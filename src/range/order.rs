@@ -23,7 +23,7 @@ use super::retry::RetryQueue;
 use crate::point::Outcome;
 
 /// Share of orders that fail by nature.
-const NATURAL_FAILURE: f64 = 0.001;
+const NATURAL_FAILURE: f64 = 0.0003;
 /// Most orders that wait for a thread.
 const MOST_WAITING: usize = 4000;
 /// Without a failed coupon call for this long the coupon counts as healthy again.

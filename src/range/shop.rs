@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::balancer::Backend;
-use super::breaker::Reopening;
+use super::breaker::Tuning;
 use super::call::{ByTraffic, Traffic};
 use super::cart::{Cart, OnMiss};
 use super::coupon::Coupon;
@@ -64,13 +64,8 @@ impl Shop {
     /// Wires the shop. `port` is where an instance will be found.
     pub(super) fn build(options: &Options, flags: &FlagStore, port: impl Fn(&str) -> u16) -> Self {
         let dice = Dice::new(options.seed);
-        let reopening = choose(
-            options,
-            Weakness::BreakerStaysOpen,
-            Reopening::ByItself,
-            Reopening::ByHand,
-        );
-        let instance = |service, name, points: &[&str]| Instance::new(service, name, points, reopening);
+        let tuning = choose(options, Weakness::BreakerStaysOpen, Tuning::Sound, Tuning::Sticky);
+        let instance = |service, name, points: &[&str]| Instance::new(service, name, points, tuning);
 
         let coupon = instance("coupon", "coupon-0", &["coupon.query"]);
         let stock = instance("inventory", "inventory-0", &["stock.read"]);

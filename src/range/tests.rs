@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::balancer::{Admin, Backend};
-use super::breaker::{Breaker, BreakerState, Reopening};
+use super::breaker::{Breaker, BreakerState, Tuning};
 use super::dice::Dice;
 use super::meters::Meters;
 use super::pool::{Drain, Exhausted, Pool};
@@ -15,39 +15,39 @@ fn calls(breaker: &Breaker, calls: usize, failed: usize, took: Duration) {
     }
 }
 
-async fn opened(reopening: Reopening) -> Breaker {
-    let breaker = Breaker::new(reopening);
-    calls(&breaker, 200, 36, QUICK);
+async fn opened(tuning: Tuning) -> Breaker {
+    let breaker = Breaker::new(tuning);
+    calls(&breaker, 100, 50, QUICK);
     assert_eq!(breaker.state(), BreakerState::Open);
     breaker
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_breaker_opens_at_its_threshold_and_not_below() {
-    let breaker = Breaker::new(Reopening::ByItself);
-    calls(&breaker, 200, 35, QUICK);
+    let breaker = Breaker::new(Tuning::Sound);
+    calls(&breaker, 100, 49, QUICK);
     assert_eq!(breaker.state(), BreakerState::Closed);
-    assert_eq!(breaker.reading().failure_rate, 17.5);
-    let slow = Breaker::new(Reopening::ByItself);
-    calls(&slow, 200, 0, Duration::from_secs(1));
+    assert_eq!(breaker.reading().failure_rate, 49.0);
+    let slow = Breaker::new(Tuning::Sound);
+    calls(&slow, 100, 0, Duration::from_secs(1));
     assert_eq!(slow.state(), BreakerState::Open);
-    drop(opened(Reopening::ByItself).await);
+    drop(opened(Tuning::Sound).await);
 }
 
 #[tokio::test(start_paused = true)]
-async fn half_open_lets_three_through_and_their_answers_decide() {
-    let breaker = opened(Reopening::ByItself).await;
+async fn half_open_lets_five_through_and_their_answers_decide() {
+    let breaker = opened(Tuning::Sound).await;
     assert!(breaker.permit().is_err());
-    tokio::time::advance(Duration::from_millis(500)).await;
+    tokio::time::advance(Duration::from_secs(2)).await;
     assert_eq!(breaker.state(), BreakerState::HalfOpen);
-    let trials: Vec<_> = (0..3).map(|_| breaker.permit().expect("a trial")).collect();
+    let trials: Vec<_> = (0..5).map(|_| breaker.permit().expect("a trial")).collect();
     assert!(breaker.permit().is_err());
     drop(trials);
     assert!(breaker.permit().is_ok(), "an abandoned trial is given back");
-    calls(&breaker, 3, 1, QUICK);
+    calls(&breaker, 5, 3, QUICK);
     assert_eq!(breaker.state(), BreakerState::Open);
-    tokio::time::advance(Duration::from_millis(500)).await;
-    calls(&breaker, 3, 0, QUICK);
+    tokio::time::advance(Duration::from_secs(2)).await;
+    calls(&breaker, 5, 0, QUICK);
     assert_eq!(breaker.state(), BreakerState::Closed);
     assert_eq!(breaker.reading().buffered, 0);
     assert_eq!(breaker.reading().not_permitted, 2);
@@ -55,10 +55,10 @@ async fn half_open_lets_three_through_and_their_answers_decide() {
 
 #[tokio::test(start_paused = true)]
 async fn a_late_answer_is_not_counted_in_a_later_state() {
-    let breaker = Breaker::new(Reopening::ByItself);
+    let breaker = Breaker::new(Tuning::Sound);
     let late = breaker.permit().expect("let through");
-    calls(&breaker, 200, 36, QUICK);
-    tokio::time::advance(Duration::from_millis(500)).await;
+    calls(&breaker, 100, 50, QUICK);
+    tokio::time::advance(Duration::from_secs(2)).await;
     assert_eq!(breaker.state(), BreakerState::HalfOpen);
     late.record(false, QUICK);
     assert_eq!(breaker.reading().buffered, 0);
@@ -66,7 +66,7 @@ async fn a_late_answer_is_not_counted_in_a_later_state() {
 
 #[tokio::test(start_paused = true)]
 async fn by_hand_means_that_no_wait_ends_the_open_state() {
-    let breaker = opened(Reopening::ByHand).await;
+    let breaker = opened(Tuning::Sticky).await;
     tokio::time::advance(Duration::from_secs(3600)).await;
     assert_eq!(breaker.state(), BreakerState::Open);
     assert_eq!(breaker.half_open(), Ok(()));
