@@ -104,6 +104,13 @@ impl<'de> Visitor<'de> for ItemVisitor {
     }
 }
 
+/// Seconds since the Unix epoch in milliseconds; `None` before 1970 and after the year 9999, which is a broken clock
+/// or a broken server.
+pub(super) fn millis(seconds: f64) -> Option<SourceMs> {
+    let possible = (0.0..253_402_300_800.0).contains(&seconds);
+    possible.then(|| (seconds * 1000.0).round() as SourceMs)
+}
+
 /// `[1435781430.781, "1"]`
 struct Sample((SourceMs, f64));
 
@@ -111,7 +118,8 @@ impl<'de> Deserialize<'de> for Sample {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let (seconds, text) = <(f64, &'de str)>::deserialize(deserializer)?;
         let value = number(text).ok_or_else(|| de::Error::custom("a sample that is not a number"))?;
-        Ok(Self(((seconds * 1000.0).round() as SourceMs, value)))
+        let time = millis(seconds).ok_or_else(|| de::Error::custom("a sample of an impossible time"))?;
+        Ok(Self((time, value)))
     }
 }
 
@@ -177,6 +185,15 @@ mod tests {
         let text = r#"{"resultType":"vector","result":[{"metric":{},"histogram":[1,{"count":"3","buckets":[[0,"1","2","3"]]}]}]}"#;
         let data: Data = serde_json::from_str(text).unwrap();
         assert_eq!(data.series().unwrap(), [Series::default()]);
+    }
+
+    #[test]
+    fn a_sample_of_an_impossible_time_is_an_error() {
+        for time in ["-1", "1e300", "253402300800"] {
+            let text =
+                format!(r#"{{"resultType":"vector","result":[{{"metric":{{}},"value":[{time},"1"]}}]}}"#);
+            assert!(serde_json::from_str::<Data>(&text).is_err(), "{time}");
+        }
     }
 
     #[test]

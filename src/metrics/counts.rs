@@ -2,8 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{fetch::TargetId, part::Part, track::Track};
-use crate::model::sample::SourceMs;
+use super::{
+    fetch::TargetId,
+    part::{Part, earlier},
+    track::Track,
+};
+use crate::model::{sample::SourceMs, time::Span};
 
 /// What the series of one selector counted between two edges, all of them together.
 #[derive(Debug, PartialEq)]
@@ -23,15 +27,15 @@ pub(super) type Limits = BTreeMap<Option<TargetId>, SourceMs>;
 /// Adds up what was counted after `start` and up to `end`, from the last samples at or before these edges. `None` if
 /// no series has a new sample there.
 ///
-/// The seconds are the mean over the series that were there all the time (a series whose sample falls into the next
-/// window has none now and two shares then); if none was, they are what all series together span.
+/// The seconds are the mean over the series that were there all the time and have not ended (one whose sample falls into
+/// the next window has none now and two shares then); if none was, they are what all series together span.
 pub(super) fn between(part: &Part, start: SourceMs, end: SourceMs, limits: &Limits) -> Option<Counts> {
     let width = part.edges().map_or(1, |edges| edges.len() + 1);
     let mut events = vec![0.0; width];
     let mut resets = BTreeSet::new();
     let (mut steady, mut steady_ms) = (0u32, 0i64);
     let (mut from, mut to) = (SourceMs::MAX, SourceMs::MIN);
-    let alive_since = super::part::earlier(end.min(part.newest()?), part.patience());
+    let present = earlier(part.newest()?, Span(part.interval().0 * 3 / 2));
     for track in part.tracks() {
         let limit = limits.get(&track.target()).copied().unwrap_or(SourceMs::MAX);
         let Some((a, b)) = places(track, start.min(limit), end.min(limit)) else {
@@ -39,7 +43,7 @@ pub(super) fn between(part: &Part, start: SourceMs, end: SourceMs, limits: &Limi
         };
         let (first, last) = (track.time(a), track.time(b));
         let was_there = track.oldest().is_some_and(|t| t <= start);
-        if was_there && track.newest().is_some_and(|t| t >= alive_since) {
+        if was_there && track.newest().is_some_and(|t| t >= end || t >= present) {
             steady += 1;
             steady_ms += last - first;
         }

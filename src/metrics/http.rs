@@ -1,28 +1,25 @@
 //! One HTTP server that is asked: who we are, whom we trust, and what its answers mean before they are read.
 
-use std::{error::Error, fs, io};
-
 use reqwest::{
-    Certificate, Client, ClientBuilder, Identity, RequestBuilder, Response, StatusCode, Url,
-    header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION},
+    Client, ClientBuilder, RequestBuilder, Response, StatusCode, Url,
+    header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, LOCATION},
     redirect::Policy,
 };
-use rustls::CertificateError;
 use tokio::time::{Instant, timeout_at};
 
-use super::{error::MetricsError, tls::install_tls_provider};
-use crate::model::{
-    environment::{Auth, ClientCert, Prometheus, SecretRef},
-    secret::{SecretText, Secrets},
-    text::harmless,
-    time::Span,
+use super::{
+    causes::{certificate_problem, root_cause},
+    credentials::{authorities, authorization, extra_headers, identity},
+    error::MetricsError,
+    tls::install_tls_provider,
 };
+use crate::model::{environment::Prometheus, secret::Secrets, text::harmless, time::Span};
 
 /// The largest answer that is read.
 pub(super) const MAX_BODY_MIB: usize = 64;
 
 /// The longest text of a server that is shown.
-const MAX_WORDS: usize = 200;
+pub(super) const MAX_WORDS: usize = 200;
 
 /// A Prometheus server behind HTTP.
 #[derive(Debug)]
@@ -243,100 +240,6 @@ pub(super) fn server_of(url: &Url) -> String {
         .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-fn extra_headers(config: &Prometheus) -> Result<HeaderMap, MetricsError> {
-    let mut out = HeaderMap::new();
-    for (name, value) in &config.headers {
-        let bad = |why: &str| MetricsError::BadHeader {
-            name: harmless(name, 60),
-            why: why.to_owned(),
-        };
-        let header = HeaderName::try_from(name.as_str()).map_err(|_| bad("not a header name"))?;
-        if header == AUTHORIZATION && config.auth != Auth::None {
-            return Err(bad("`auth` sets it already"));
-        }
-        let mut value = HeaderValue::try_from(value.as_str())
-            .map_err(|_| bad("its value holds characters that no header may"))?;
-        value.set_sensitive(true);
-        out.insert(header, value);
-    }
-    Ok(out)
-}
-
-/// The `Authorization` header; the secrets in it are added to `own`, so that a server that echoes them is masked.
-fn authorization(
-    auth: &Auth,
-    secrets: &Secrets,
-    own: &mut Secrets,
-) -> Result<Option<HeaderValue>, MetricsError> {
-    let mut look_up = |place: &SecretRef| {
-        let text = secrets
-            .get(place)
-            .cloned()
-            .ok_or_else(|| MetricsError::NoSecret {
-                place: match place {
-                    SecretRef::Env(name) => format!("environment variable {name}"),
-                    SecretRef::File(path) => format!("file {path}"),
-                },
-            })?;
-        own.insert(place.clone(), text.clone());
-        Ok(text)
-    };
-    // The client library knows how to write these headers; a request that is never sent lends them.
-    let draft = match auth {
-        Auth::None => return Ok(None),
-        Auth::Basic { user, password } => {
-            let password = look_up(password)?;
-            draft_request()?.basic_auth(user, Some(password.reveal()))
-        }
-        Auth::Bearer { token } => draft_request()?.bearer_auth(look_up(token)?.reveal()),
-    };
-    let bad = || MetricsError::BadHeader {
-        name: AUTHORIZATION.to_string(),
-        why: "the secret holds characters that no header may".to_owned(),
-    };
-    let request = draft.build().map_err(|_| bad())?;
-    let value = request.headers().get(AUTHORIZATION).cloned().ok_or_else(bad)?;
-    if let Some(encoded) = value.to_str().ok().and_then(|v| v.split_once(' ')) {
-        let place = SecretRef::Env("Authorization".to_owned());
-        own.insert(place, SecretText::new(encoded.1));
-    }
-    Ok(Some(value))
-}
-
-fn draft_request() -> Result<RequestBuilder, MetricsError> {
-    let client = build(plain_client().tls_certs_only([]))?;
-    Ok(client.get("http://localhost/"))
-}
-
-fn read_file(what: &'static str, file: &str) -> Result<Vec<u8>, MetricsError> {
-    fs::read(file).map_err(|e| bad_file(what, file, e.to_string()))
-}
-
-fn bad_file(what: &'static str, file: &str, why: String) -> MetricsError {
-    MetricsError::BadFile {
-        what,
-        file: harmless(file, 120),
-        why: harmless(&why, MAX_WORDS),
-    }
-}
-
-fn authorities(file: &str) -> Result<Vec<Certificate>, MetricsError> {
-    let what = "the authority's certificate";
-    let pem = read_file(what, file)?;
-    let found = Certificate::from_pem_bundle(&pem).map_err(|e| bad_file(what, file, root_cause(&e)))?;
-    match found.is_empty() {
-        true => Err(bad_file(what, file, "there is no certificate in it".to_owned())),
-        false => Ok(found),
-    }
-}
-
-fn identity(own: &ClientCert) -> Result<Identity, MetricsError> {
-    let mut pem = read_file("our certificate", &own.cert_file)?;
-    pem.push(b'\n');
-    pem.extend(read_file("our key", &own.key_file)?);
-    Identity::from_pem(&pem).map_err(|e| bad_file("our certificate and key", &own.key_file, root_cause(&e)))
-}
-
 /// Why a body could not be read.
 #[derive(Debug)]
 pub(super) enum BodyError {
@@ -359,46 +262,4 @@ pub(super) async fn bounded(mut response: Response, limit: usize) -> Result<Vec<
 pub(super) fn is_web_page(response: &Response) -> bool {
     let kind = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
     kind.is_some_and(|k| k.trim_start().to_ascii_lowercase().starts_with("text/html"))
-}
-
-/// The errors behind an error, the outermost first. What an [`io::Error`] wraps is behind it too.
-fn chain<'a>(error: &'a (dyn Error + 'static)) -> Vec<&'a (dyn Error + 'static)> {
-    let mut out = vec![error];
-    let mut next = Some(error);
-    while let Some(current) = next {
-        let inner = current.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        next = match inner {
-            Some(inner) => Some(inner as &(dyn Error + 'static)),
-            None => current.source(),
-        };
-        out.extend(next);
-        if out.len() > 32 {
-            break;
-        }
-    }
-    out
-}
-
-pub(super) fn root_cause(error: &(dyn Error + 'static)) -> String {
-    chain(error).last().map(ToString::to_string).unwrap_or_default()
-}
-
-fn certificate_problem(error: &(dyn Error + 'static)) -> Option<String> {
-    let tls = chain(error)
-        .into_iter()
-        .find_map(|e| e.downcast_ref::<rustls::Error>())?;
-    let rustls::Error::InvalidCertificate(problem) = tls else {
-        return None;
-    };
-    Some(match problem {
-        CertificateError::UnknownIssuer => "signed by an authority that is not known here".to_owned(),
-        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired".to_owned(),
-        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            "it is not valid yet".to_owned()
-        }
-        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            "it is for another host name".to_owned()
-        }
-        other => harmless(&other.to_string(), MAX_WORDS),
-    })
 }

@@ -5,8 +5,12 @@
 //! without any input or output: freshness, counter resets and gaps are known, never guessed.
 
 mod answer;
+mod api;
+mod asking;
 mod backoff;
+mod causes;
 mod counts;
+mod credentials;
 mod error;
 mod exposition;
 mod fetch;
@@ -14,6 +18,7 @@ mod gauges;
 mod http;
 mod matching;
 mod part;
+mod plan;
 mod prometheus;
 mod quantile;
 mod scrape;
@@ -23,6 +28,7 @@ mod summed;
 pub mod tls;
 mod track;
 mod wanted;
+mod watched;
 
 #[cfg(test)]
 mod testing;

@@ -9,17 +9,16 @@ use futures::{StreamExt, stream};
 use tokio::time::Instant;
 
 use super::{
-    answer::{Body, Data, Series},
+    api::Api,
+    asking::{Ask, RawForm, Reply, Users, asks, median_gap, note_sightings, raw_series},
     backoff::Backoff,
     error::MetricsError,
     fetch::{Answer, Fetch, MAX_RAW_SERIES, MAX_SERIES, RawSeries, SeriesId, TargetId},
-    http::Http,
     source::Probe,
     summed,
     wanted::Wanted,
 };
 use crate::model::{
-    dashboard::{Agg, Read},
     environment::Prometheus,
     sample::{Gap, Query, SourceMs},
     secret::Secrets,
@@ -47,9 +46,11 @@ const MAX_UP: f64 = 500.0;
 /// A Prometheus server.
 #[derive(Debug)]
 pub struct Client {
-    http: Http,
+    api: Api,
     every: Span,
     interval: Option<Span>,
+    /// The configuration does not tell the scrape interval, so that samples must.
+    learns: bool,
     clock: Option<(Instant, SourceMs)>,
     backoff: Backoff,
     trouble: Option<MetricsError>,
@@ -63,52 +64,13 @@ struct Past {
     too_many: bool,
 }
 
-/// A question, asked once however many queries need it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Ask {
-    Raw { selector: String, form: RawForm },
-    Promql(String),
-}
-
-/// What a selector's series are, as far as the question depends on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum RawForm {
-    Counter,
-    Histogram,
-    Sum,
-    Max,
-    Avg,
-}
-
-impl RawForm {
-    fn agg(self) -> Option<Agg> {
-        match self {
-            RawForm::Counter | RawForm::Histogram => None,
-            RawForm::Sum => Some(Agg::Sum),
-            RawForm::Max => Some(Agg::Max),
-            RawForm::Avg => Some(Agg::Avg),
-        }
-    }
-}
-
-/// The answer to a question.
-#[derive(Debug)]
-struct Reply {
-    series: Vec<RawSeries>,
-    since: SourceMs,
-    summed: bool,
-    notes: Vec<String>,
-    partial: bool,
-}
-
-type Users = Vec<(usize, usize)>;
-
 impl Client {
     pub(super) fn open(config: &Prometheus, secrets: &Secrets) -> Result<Self, MetricsError> {
         Ok(Self {
-            http: Http::open(config, secrets)?,
+            api: Api::open(config, secrets)?,
             every: config.every,
             interval: config.scrape_interval,
+            learns: config.scrape_interval.is_none(),
             clock: None,
             backoff: Backoff::default(),
             trouble: None,
@@ -127,16 +89,19 @@ impl Client {
             let again_in = Span::from(left);
             return self.failed(wanted, &MetricsError::BackingOff { why, again_in });
         }
-        let source_now = match self.server_time().await {
+        let source_now = match self.api.server_time().await {
             Ok(time) => time,
             Err(error) => {
                 self.note_trouble(&error);
                 return self.failed(wanted, &error);
             }
         };
-        self.backoff.answered();
         self.clock = Some((now, source_now));
         let replies = self.ask_all(wanted, now, source_now).await;
+        match common_trouble(&replies) {
+            Some(error) => self.note_trouble(&error),
+            None => self.backoff.answered(),
+        }
         self.learn(&replies);
         self.fetched(wanted, source_now, replies)
     }
@@ -210,7 +175,7 @@ impl Client {
         now: Instant,
         source_now: SourceMs,
     ) -> Vec<(Users, Result<Reply, MetricsError>)> {
-        let deadline = now + self.http.timeout().into();
+        let deadline = now + self.api.timeout().into();
         let this = &*self;
         let mut replies: Vec<(Ask, Users, Result<Reply, MetricsError>)> = stream::iter(asks(wanted))
             .map(|(ask, users)| async move {
@@ -283,8 +248,8 @@ impl Client {
         deadline: Instant,
     ) -> Result<Reply, MetricsError> {
         let query = format!("{selector}[{}ms]", range.0);
-        let (data, notes) = self.query(&query, deadline).await?;
-        let series = self.series(data, "matrix", &query)?;
+        let (data, notes) = self.api.query(&query, deadline).await?;
+        let series = self.api.series(data, "matrix", &query)?;
         // The server evaluated it at some moment before now: only from here on is the answer surely whole.
         let evaluated_by = source_now + Span::from(now.elapsed()).0 as SourceMs;
         Ok(Reply {
@@ -304,18 +269,18 @@ impl Client {
         deadline: Instant,
     ) -> Result<Reply, MetricsError> {
         let query = summed::query(selector, form == RawForm::Histogram, form.agg());
-        let (data, mut notes) = self.query(&query, deadline).await?;
-        let series = summed::joined(self.series(data, "vector", &query)?);
+        let (data, mut notes) = self.api.query(&query, deadline).await?;
+        let series = summed::joined(self.api.series(data, "vector", &query)?);
         if series.len() > MAX_SERIES {
             return Err(MetricsError::QueryRefused {
-                query: self.http.clean(selector),
+                query: self.api.clean(selector),
                 why: format!("more than {MAX_SERIES} series even when added up by target: narrow it"),
             });
         }
         let partial = !notes.is_empty();
         notes.push(format!(
             "more than {MAX_RAW_SERIES} series, added up by the server: {}",
-            self.http.clean(selector)
+            self.api.clean(selector)
         ));
         Ok(Reply {
             series: raw_series(series, form),
@@ -332,12 +297,12 @@ impl Client {
         source_now: SourceMs,
         deadline: Instant,
     ) -> Result<Reply, MetricsError> {
-        let (data, notes) = self.query(query, deadline).await?;
-        let mut series = self.series(data, "vector", query)?;
+        let (data, notes) = self.api.query(query, deadline).await?;
+        let mut series = self.api.series(data, "vector", query)?;
         let samples = match series.len() {
             1 => series.remove(0).samples,
             count => {
-                let query = self.http.clean(query);
+                let query = self.api.clean(query);
                 let gap = match count {
                     0 => Gap::NoSeries { query },
                     count => Gap::SeveralSeries { count, query },
@@ -346,7 +311,7 @@ impl Client {
             }
         };
         if samples.is_empty() {
-            return Err(self.wrong_type("native histogram", query));
+            return Err(self.api.wrong_type("native histogram", query));
         }
         let one = RawSeries {
             id: SeriesId::of([("", query)].into_iter()),
@@ -363,71 +328,13 @@ impl Client {
         })
     }
 
-    fn series(&self, data: Data, kind: &str, query: &str) -> Result<Vec<Series>, MetricsError> {
-        if data.kind != kind {
-            return Err(self.wrong_type(&data.kind, query));
-        }
-        data.series().ok_or_else(|| MetricsError::Unreadable {
-            server: self.http.server().to_owned(),
-            why: format!("a {kind} that holds something else than series"),
-        })
-    }
-
-    fn wrong_type(&self, kind: &str, query: &str) -> MetricsError {
-        let gap = Gap::WrongType {
-            kind: self.http.clean(kind),
-            query: self.http.clean(query),
-        };
-        MetricsError::NotOneNumber { gap }
-    }
-
-    /// One query of the API: its result, and what the server remarks about it.
-    async fn query(&self, query: &str, deadline: Instant) -> Result<(Data, Vec<String>), MetricsError> {
-        let bytes = self
-            .http
-            .post("/api/v1/query", &[("query", query)], deadline)
-            .await?;
-        let unreadable = |why: &str| MetricsError::Unreadable {
-            server: self.http.server().to_owned(),
-            why: self.http.clean(why),
-        };
-        let body: Body = serde_json::from_slice(&bytes).map_err(|e| unreadable(&e.to_string()))?;
-        if body.status != "success" {
-            let kind = body.error_type.unwrap_or_default();
-            let why = body.error.unwrap_or_else(|| format!("status {}", body.status));
-            return Err(MetricsError::QueryRefused {
-                query: self.http.clean(query),
-                why: self.http.clean(&format!("{kind} {why}")),
-            });
-        }
-        let notes = body.warnings.into_iter().chain(body.infos).flatten();
-        let notes = notes.take(20).map(|n| self.http.clean(&n)).collect();
-        Ok((body.data.ok_or_else(|| unreadable("no data"))?, notes))
-    }
-
-    async fn number(&self, query: &str, deadline: Instant) -> Result<f64, MetricsError> {
-        let (data, _) = self.query(query, deadline).await?;
-        let kind = data.kind.clone();
-        let number = data.result.first().and_then(|item| match item {
-            super::answer::Item::Series(series) => series.samples.first().map(|s| s.1),
-            super::answer::Item::Number(time) => Some(*time),
-            super::answer::Item::Text(_) => None,
-        });
-        number.ok_or_else(|| self.wrong_type(&kind, query))
-    }
-
-    /// The server's clock. Of a scalar the first number is the evaluation time.
-    async fn server_time(&self) -> Result<SourceMs, MetricsError> {
-        let deadline = Instant::now() + self.http.timeout().into();
-        let seconds = self.number("time()", deadline).await?;
-        Ok((seconds * 1000.0).round() as SourceMs)
-    }
-
     /// The median time between samples, over all answers.
     fn learn(&mut self, replies: &[(Users, Result<Reply, MetricsError>)]) {
         let raw = replies.iter().filter_map(|(_, r)| r.as_ref().ok());
         let raw = raw.filter(|r| !r.summed).filter_map(|r| r.series.first());
-        if let Some(gap) = median_gap(raw.map(|s| s.samples.as_slice())) {
+        if self.learns
+            && let Some(gap) = median_gap(raw.map(|s| s.samples.as_slice()))
+        {
             self.interval = Some(gap);
         }
     }
@@ -435,13 +342,13 @@ impl Client {
     pub(super) async fn probe(&mut self) -> Result<Probe, MetricsError> {
         let began = Instant::now();
         let ours = jiff::Timestamp::now().as_millisecond();
-        let theirs = self.server_time().await?;
+        let theirs = self.api.server_time().await?;
         let round_trip = Span::from(began.elapsed());
         if self.interval.is_none() {
             self.interval = self.interval_of_up().await;
         }
         Ok(Probe {
-            version: self.version().await,
+            version: self.api.version().await,
             skew_ms: theirs - ours - (round_trip.0 / 2) as i64,
             round_trip,
             scrape_interval: self.interval,
@@ -449,22 +356,13 @@ impl Client {
         })
     }
 
-    /// Other servers speak the same API without telling a version, so none is no error.
-    async fn version(&self) -> Option<String> {
-        let deadline = Instant::now() + self.http.timeout().into();
-        let body = self.http.get("/api/v1/status/buildinfo", deadline).await.ok()?;
-        let value: serde_json::Value = serde_json::from_slice(&body).ok()?;
-        let version = value.get("data")?.get("version")?.as_str()?;
-        Some(self.http.clean(version))
-    }
-
     async fn interval_of_up(&self) -> Option<Span> {
-        let deadline = Instant::now() + self.http.timeout().into();
-        if self.number("count(up)", deadline).await.ok()? > MAX_UP {
+        let deadline = Instant::now() + self.api.timeout().into();
+        if self.api.number("count(up)", deadline).await.ok()? > MAX_UP {
             return None;
         }
         let query = format!("up[{}ms]", FIRST_RANGE.0);
-        let (data, _) = self.query(&query, deadline).await.ok()?;
+        let (data, _) = self.api.query(&query, deadline).await.ok()?;
         let series = data.series()?;
         median_gap(series.iter().map(|s| s.samples.as_slice()))
     }
@@ -490,71 +388,10 @@ impl Client {
     }
 }
 
-/// The questions behind the queries, each once, with the queries and parts that use its answer.
-fn asks(wanted: &[Wanted]) -> Vec<(Ask, Users)> {
-    let mut out: BTreeMap<Ask, Users> = BTreeMap::new();
-    for (i, w) in wanted.iter().enumerate() {
-        let form = match &w.read {
-            Read::Promql { query } => {
-                out.entry(Ask::Promql(query.clone())).or_default().push((i, 0));
-                continue;
-            }
-            Read::Ratio { .. } | Read::Rate { .. } => RawForm::Counter,
-            Read::Quantile { .. } => RawForm::Histogram,
-            Read::Gauge { agg: Agg::Sum, .. } => RawForm::Sum,
-            Read::Gauge { agg: Agg::Max, .. } => RawForm::Max,
-            Read::Gauge { agg: Agg::Avg, .. } => RawForm::Avg,
-        };
-        for (part, selector) in w.selectors().into_iter().enumerate() {
-            let selector = selector.promql();
-            out.entry(Ask::Raw { selector, form })
-                .or_default()
-                .push((i, part));
-        }
-    }
-    out.into_iter().collect()
-}
-
-fn raw_series(series: Vec<Series>, form: RawForm) -> Vec<RawSeries> {
-    let raw = |s: Series| {
-        let label = |name: &str| s.labels.get(name).map(String::as_str);
-        let in_id = |name: &str| !(form == RawForm::Histogram && name == "le");
-        let pairs = s.labels.iter().map(|(n, v)| (n.as_str(), v.as_str()));
-        let instance = label("instance").filter(|i| !i.is_empty());
-        RawSeries {
-            id: SeriesId::of(pairs.filter(|(n, _)| in_id(n))),
-            target: instance
-                .map(|i| TargetId::of([("job", label("job").unwrap_or("")), ("instance", i)].into_iter())),
-            le: label("le").and_then(super::exposition::number),
-            samples: s.samples,
-        }
-    };
-    series.into_iter().map(raw).collect()
-}
-
-/// Each sample of a series is a sighting of its target.
-fn note_sightings(up: &mut BTreeMap<TargetId, Vec<SourceMs>>, reply: &Reply) {
-    if reply.summed {
-        return;
-    }
-    for series in &reply.series {
-        let Some(target) = series.target else { continue };
-        let seen = up.entry(target).or_default();
-        for (time, _) in series.samples.iter().rev().take(4).rev() {
-            if let Err(place) = seen.binary_search(time) {
-                seen.insert(place, *time);
-            }
-        }
-    }
-}
-
-fn median_gap<'a>(series: impl Iterator<Item = &'a [(SourceMs, f64)]>) -> Option<Span> {
-    let mut gaps: Vec<SourceMs> = series
-        .filter_map(|s| match s {
-            [.., a, b] => Some(b.0 - a.0),
-            _ => None,
-        })
-        .collect();
-    gaps.sort_unstable();
-    gaps.get(gaps.len() / 2).map(|gap| Span(gap.unsigned_abs()))
+/// What all questions failed with, if it is the whole server that is in trouble.
+fn common_trouble(replies: &[(Users, Result<Reply, MetricsError>)]) -> Option<MetricsError> {
+    let mut errors = replies.iter().map(|(_, reply)| reply.as_ref().err());
+    let first = errors.next()??.clone();
+    let all = first.is_of_the_server() && errors.all(|e| e.is_some_and(MetricsError::is_of_the_server));
+    all.then_some(first)
 }

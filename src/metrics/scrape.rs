@@ -1,17 +1,17 @@
 //! The instances' own `/metrics`, read by allclear itself.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
 use reqwest::Url;
 use tokio::time::{Instant, timeout};
 
 use super::{
+    causes::root_cause,
     error::MetricsError,
-    exposition::{self, Line},
-    fetch::{Answer, Fetch, MAX_SERIES, RawSeries, SeriesId, TargetId},
+    fetch::{Answer, Fetch, MAX_SERIES, RawSeries, TargetId},
     http::{self, BodyError},
-    matching::Matching,
+    plan::{Plan, Target},
     source::Probe,
     wanted::Wanted,
 };
@@ -41,32 +41,6 @@ pub struct Scraper {
     /// Wall time at a monotonic moment: sample times must not jump when the wall clock is set.
     clock: (Instant, SourceMs),
     plan: Plan,
-}
-
-#[derive(Debug)]
-struct Target {
-    service: ServiceName,
-    instance: InstanceName,
-    url: Url,
-    id: TargetId,
-}
-
-/// What is looked for on a page; made anew only when other things are wanted.
-#[derive(Debug, Default)]
-struct Plan {
-    wanted: Vec<Wanted>,
-    lookups: Vec<Lookup>,
-    by_name: HashMap<String, Vec<usize>>,
-    problems: Vec<(Query, MetricsError)>,
-}
-
-/// One selector, and the queries and parts that need it.
-#[derive(Debug)]
-struct Lookup {
-    text: String,
-    histogram: bool,
-    matching: Matching,
-    users: Vec<(Query, usize)>,
 }
 
 impl Scraper {
@@ -178,7 +152,7 @@ impl Scraper {
         let limit = self.every.clamp(TIMEOUT.0, TIMEOUT.1);
         let whole = async {
             let request = self.client.get(target.url.clone()).header("accept", "text/plain");
-            let response = request.send().await.map_err(|e| http::root_cause(&e))?;
+            let response = request.send().await.map_err(|e| root_cause(&e))?;
             if response.status() != reqwest::StatusCode::OK {
                 return Err(format!("HTTP {}", response.status().as_u16()));
             }
@@ -188,7 +162,7 @@ impl Scraper {
             let body = http::bounded(response, MAX_PAGE_MIB << 20).await;
             let body = body.map_err(|e| match e {
                 BodyError::TooLarge => format!("more than {MAX_PAGE_MIB} MiB"),
-                BodyError::Broken(e) => http::root_cause(&e),
+                BodyError::Broken(e) => root_cause(&e),
             })?;
             String::from_utf8(body).map_err(|_| "its metrics are not UTF-8".to_owned())
         };
@@ -248,93 +222,4 @@ fn target(
         url,
         id: TargetId::of(names.into_iter()),
     })
-}
-
-impl Plan {
-    fn of(wanted: &[Wanted]) -> Self {
-        let mut plan = Self {
-            wanted: wanted.to_vec(),
-            ..Self::default()
-        };
-        let mut places: HashMap<(String, bool), usize> = HashMap::new();
-        for w in wanted {
-            if let crate::model::dashboard::Read::Promql { query } = &w.read {
-                let query = harmless(query, 200);
-                plan.problems
-                    .push((w.query.clone(), MetricsError::NeedsServer { query }));
-            }
-            let histogram = matches!(w.read, crate::model::dashboard::Read::Quantile { .. });
-            for (part, selector) in w.selectors().into_iter().enumerate() {
-                let text = selector.promql();
-                let user = (w.query.clone(), part);
-                if let Some(place) = places.get(&(text.clone(), histogram)) {
-                    plan.lookups[*place].users.push(user);
-                    continue;
-                }
-                match Matching::of(selector) {
-                    Ok(matching) => {
-                        let place = plan.lookups.len();
-                        places.insert((text.clone(), histogram), place);
-                        plan.by_name.entry(selector.name.clone()).or_default().push(place);
-                        plan.lookups.push(Lookup {
-                            text,
-                            histogram,
-                            matching,
-                            users: vec![user],
-                        });
-                    }
-                    Err(error) => plan.problems.push((w.query.clone(), error)),
-                }
-            }
-        }
-        plan
-    }
-
-    /// The series on a page, with the lookup that each is for. A page with a malformed line is not trusted at all.
-    fn read(&self, target: &Target, page: &str, now: SourceMs) -> Result<Vec<(usize, RawSeries)>, String> {
-        let mut out = Vec::new();
-        for line in exposition::samples(page, |name| self.by_name.contains_key(name)) {
-            let line = line.map_err(|e| e.to_string())?;
-            for place in &self.by_name[line.name] {
-                let lookup = &self.lookups[*place];
-                if lookup.matching.matches(|name| label(&line, target, name)) {
-                    out.push((*place, raw(&line, target, lookup.histogram, now)));
-                }
-            }
-        }
-        Ok(out)
-    }
-}
-
-/// A label of a line; `instance` and `service` are the target's if the line has none.
-fn label<'a>(line: &'a Line<'_>, target: &'a Target, name: &str) -> Option<&'a str> {
-    line.label(name).or(match name {
-        "instance" => Some(target.instance.as_str()),
-        "service" => Some(target.service.as_str()),
-        "__name__" => Some(line.name),
-        _ => None,
-    })
-}
-
-fn raw(line: &Line<'_>, target: &Target, histogram: bool, now: SourceMs) -> RawSeries {
-    let mut labels: Vec<(&str, &str)> = line
-        .labels
-        .iter()
-        .map(|(name, value)| (*name, value.as_ref()))
-        .filter(|(name, _)| !(histogram && *name == "le"))
-        .collect();
-    labels.sort_unstable();
-    let names = [
-        ("service", target.service.as_str()),
-        ("instance", target.instance.as_str()),
-        ("", line.name),
-    ];
-    // A target's clock may run ahead; a sample from the future would end windows too early.
-    let time = line.time.unwrap_or(now).min(now);
-    RawSeries {
-        id: SeriesId::of(names.into_iter().chain(labels)),
-        target: Some(target.id),
-        le: line.label("le").and_then(exposition::number),
-        samples: vec![(time, line.value)],
-    }
 }

@@ -3,17 +3,14 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::{
-    counts::{self, Counts, Limits},
     fetch::{Fetch, TargetId},
-    gauges,
-    part::{Alive, Form, Part, earlier, later},
-    quantile,
+    part::{Alive, earlier, later},
     wanted::Wanted,
+    watched::Watched,
 };
 use crate::model::{
     amount::Level,
-    dashboard::{Agg, Read},
-    sample::{Gap, Marks, Numbers, Query, Reading, SourceMs, Window},
+    sample::{Gap, Marks, Query, Reading, SourceMs, Window},
     time::Span,
 };
 
@@ -35,14 +32,6 @@ pub struct Store {
     began: SourceMs,
     watched: BTreeMap<Query, Watched>,
     sightings: BTreeMap<TargetId, VecDeque<SourceMs>>,
-}
-
-#[derive(Debug)]
-struct Watched {
-    wanted: Wanted,
-    parts: Vec<Part>,
-    /// The last time something went wrong, and what.
-    problem: Option<(SourceMs, Gap)>,
 }
 
 impl Store {
@@ -112,6 +101,16 @@ impl Store {
             .retain(|_, times| times.back().is_some_and(|t| *t > longest));
     }
 
+    /// How many sample times are held, over all series.
+    #[cfg(test)]
+    pub(super) fn samples_held(&self) -> usize {
+        let parts = self.watched.values().flat_map(|w| &w.parts);
+        parts
+            .flat_map(|part| part.tracks())
+            .map(super::track::Track::len)
+            .sum()
+    }
+
     /// The source's clock at the newest round; `None` before the first.
     pub fn source_now(&self) -> Option<SourceMs> {
         self.source_now
@@ -124,7 +123,7 @@ impl Store {
 
     /// How often the query has new samples, in the source's own time; the median of the last ones.
     pub fn interval(&self, query: &Query) -> Option<Span> {
-        self.watched.get(query)?.parts.iter().map(Part::interval).max()
+        Some(self.watched.get(query)?.interval())
     }
 
     /// The window of `width` from `start`. `None` while samples for it may still come: until every live series has
@@ -155,8 +154,8 @@ impl Store {
     }
 
     /// The present value over the last `window` before the newest sample: rate, ratio and quantile of what was
-    /// counted, the mean of a gauge; the newest sample of a gauge if `window` is no longer than the interval of its
-    /// samples. Early in a run the value is of as much time as there is. If the last round went wrong, that is what it says.
+    /// counted, the mean of a gauge. If `window` is no longer than the interval of the samples: what was counted between the
+    /// last two, and the newest of a gauge. Early in a run the value is of as much time as there is. If the last round went wrong, that is what it says.
     pub fn reading(&self, query: &Query, window: Span) -> Reading {
         let now = self.source_now.unwrap_or(0);
         let Some(watched) = self.watched.get(query) else {
@@ -169,7 +168,7 @@ impl Store {
         };
         let sampled = watched.newest();
         let end = sampled.unwrap_or(now);
-        let start = earlier(end, window);
+        let start = earlier(end, window.max(watched.interval()));
         let value = match &watched.problem {
             Some((at, gap)) if *at >= now => Err(gap.clone()),
             _ => watched.value(start, end, window).map(Level),
@@ -193,166 +192,4 @@ fn not_asked(query: &Query) -> Gap {
         "{}{scope} is not read: the dashboard lacks it, or it is promql, which takes no scope",
         query.metric
     ))
-}
-
-impl Watched {
-    fn new(wanted: &Wanted) -> Self {
-        let form = match wanted.read {
-            Read::Ratio { .. } | Read::Rate { .. } => Form::Counter,
-            Read::Quantile { .. } => Form::Histogram,
-            Read::Gauge { .. } | Read::Promql { .. } => Form::Gauge,
-        };
-        let parts = wanted.selectors().len().max(1);
-        Self {
-            wanted: wanted.clone(),
-            parts: (0..parts).map(|_| Part::new(form)).collect(),
-            problem: None,
-        }
-    }
-
-    fn patience(&self) -> Span {
-        self.parts.iter().map(Part::patience).max().unwrap_or(Span::ZERO)
-    }
-
-    /// The newest time up to which every selector has samples.
-    fn newest(&self) -> Option<SourceMs> {
-        let limits = self.limits();
-        match limits.values().max() {
-            Some(newest) => Some(*newest),
-            None => self.parts.iter().filter_map(Part::newest).min(),
-        }
-    }
-
-    fn limits(&self) -> Limits {
-        counts::common_limits(&self.parts)
-    }
-
-    fn numbers(&self, start: SourceMs, end: SourceMs) -> Result<(Numbers, u32), Gap> {
-        Ok(match &self.wanted.read {
-            Read::Rate { .. } => {
-                let counts = self.count(0, start, end, &Limits::new())?;
-                (Numbers::Rate([counts.events[0], counts.seconds]), counts.resets)
-            }
-            Read::Ratio { .. } => {
-                let (good, total, resets) = self.shares(start, end)?;
-                (Numbers::Ratio([good, total]), resets)
-            }
-            Read::Quantile { .. } => {
-                let counts = self.histogram(start, end)?;
-                (Numbers::Quantile(counts.events), counts.resets)
-            }
-            Read::Gauge { agg, .. } => (Numbers::Gauge(self.mean(*agg, start, end)?), 0),
-            Read::Promql { .. } => (Numbers::Gauge(self.mean(Agg::Max, start, end)?), 0),
-        })
-    }
-
-    fn value(&self, start: SourceMs, end: SourceMs, window: Span) -> Result<f64, Gap> {
-        match &self.wanted.read {
-            Read::Rate { .. } => {
-                let counts = self.count(0, start, end, &Limits::new())?;
-                Ok(counts.events[0] / counts.seconds)
-            }
-            Read::Ratio { .. } => self.shares(start, end).map(|(good, total, _)| good / total),
-            Read::Quantile { q, .. } => {
-                let counts = self.histogram(start, end)?;
-                let edges = self.parts[0].edges().unwrap_or_default();
-                quantile::quantile(edges, &counts.events, *q).ok_or(Gap::NoTraffic)
-            }
-            Read::Gauge { agg, .. } => self.gauge(*agg, start, end, window),
-            Read::Promql { .. } => self.gauge(Agg::Max, start, end, window),
-        }
-    }
-
-    fn count(&self, part: usize, start: SourceMs, end: SourceMs, limits: &Limits) -> Result<Counts, Gap> {
-        if self.parts[part].has_forgotten(start) {
-            return Err(Gap::Source(
-                "asked for too late: its samples are forgotten".to_owned(),
-            ));
-        }
-        counts::between(&self.parts[part], start, end, limits).ok_or_else(|| self.silence(part, start))
-    }
-
-    fn shares(&self, start: SourceMs, end: SourceMs) -> Result<(f64, f64, u32), Gap> {
-        let limits = self.limits();
-        let total = self.count(1, start, end, &limits)?;
-        // Label sets of good events that are idle may end while the others go on: then none of the events was good.
-        let good = match self.count(0, start, end, &limits) {
-            Ok(good) => good.events[0],
-            Err(gap) if self.parts[0].never_seen() || self.failed_since(start) => return Err(gap),
-            Err(_) => 0.0,
-        };
-        let all = total.events[0];
-        if all <= 0.0 {
-            return Err(Gap::NoTraffic);
-        }
-        if good > all * (1.0 + 1e-9) {
-            return Err(Gap::Source(format!(
-                "more good events than events: {} against {}",
-                self.wanted.text(0),
-                self.wanted.text(1)
-            )));
-        }
-        Ok((good.min(all), all, total.resets))
-    }
-
-    fn histogram(&self, start: SourceMs, end: SourceMs) -> Result<Counts, Gap> {
-        if let Some(why) = self.parts[0].spoiled(start, end) {
-            return Err(Gap::Source(format!("{why}: {}", self.wanted.text(0))));
-        }
-        let counts = self.count(0, start, end, &Limits::new())?;
-        match counts.events.last() {
-            Some(all) if *all > 0.0 => {}
-            _ => return Err(Gap::NoTraffic),
-        }
-        if !quantile::rise(&counts.events) {
-            let text = self.wanted.text(0);
-            return Err(Gap::Source(format!(
-                "bucket counts that fall along the buckets: {text}"
-            )));
-        }
-        Ok(counts)
-    }
-
-    fn mean(&self, agg: Agg, start: SourceMs, end: SourceMs) -> Result<f64, Gap> {
-        if self.parts[0].has_forgotten(start) {
-            return Err(Gap::Source(
-                "asked for too late: its samples are forgotten".to_owned(),
-            ));
-        }
-        let values = gauges::rounds(&self.parts[0], agg, start, end);
-        gauges::mean(&values).ok_or_else(|| self.silence(0, start))
-    }
-
-    fn gauge(&self, agg: Agg, start: SourceMs, end: SourceMs, window: Span) -> Result<f64, Gap> {
-        let newest = gauges::at(&self.parts[0], agg, end).ok_or_else(|| self.silence(0, start))?;
-        if !newest.is_finite() {
-            return Err(self.not_a_number(0));
-        }
-        if window <= self.parts[0].interval() {
-            return Ok(newest);
-        }
-        self.mean(agg, start, end)
-    }
-
-    /// Why there is nothing after `start`.
-    fn silence(&self, part: usize, start: SourceMs) -> Gap {
-        match &self.problem {
-            Some((at, gap)) if *at > start => gap.clone(),
-            _ if self.parts[part].was_not_a_number(start) => self.not_a_number(part),
-            _ if self.parts[part].never_seen() => Gap::NoSeries {
-                query: self.wanted.text(part),
-            },
-            _ => Gap::NoSample,
-        }
-    }
-
-    fn not_a_number(&self, part: usize) -> Gap {
-        Gap::NotANumber {
-            query: self.wanted.text(part),
-        }
-    }
-
-    fn failed_since(&self, start: SourceMs) -> bool {
-        self.problem.as_ref().is_some_and(|(at, _)| *at > start)
-    }
 }

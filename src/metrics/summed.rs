@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::answer::Series;
+use super::answer::{Series, millis};
 use crate::model::{dashboard::Agg, sample::SourceMs};
 
 /// The label that tells the two halves of the answer apart.
@@ -37,7 +37,7 @@ pub(super) fn joined(halves: Vec<Series>) -> Vec<Series> {
         };
         match series.labels.remove(HALF).as_deref() {
             Some("time") => {
-                times.insert(series.labels, (number * 1000.0).round() as SourceMs);
+                times.extend(millis(number).map(|time| (series.labels, time)));
             }
             _ => values.push((series.labels, number)),
         }

@@ -89,6 +89,11 @@ impl Track {
         self.values.extend(row);
     }
 
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.times.len()
+    }
+
     pub(super) fn target(&self) -> Option<TargetId> {
         self.target
     }
