@@ -32,6 +32,8 @@ mod watched;
 
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 
 pub use error::MetricsError;
 pub use fetch::{Answer, Fetch, RawSeries, SeriesId, TargetId};

@@ -1,0 +1,9 @@
+//! The behaviours of the whole module, from raw samples, from servers that answer badly, and from a real Prometheus.
+
+mod bad_answers;
+mod real_prometheus;
+mod scraping;
+mod serving;
+mod store;
+mod store_properties;
+mod tls;
