@@ -1,6 +1,9 @@
 //! A command of the user's own: no shell, its own process group, killed whole at its timeout, its output bounded.
 
-use std::{path::Path, process::Stdio};
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{
@@ -61,7 +64,13 @@ pub async fn run(
     let mut group = Group(pid);
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let ending = async {
-        let (status, out, err) = tokio::join!(child.wait(), kept(out), kept(err));
+        // Whatever it left in the background goes with it, and would keep its output open.
+        let wait = async {
+            let status = child.wait().await;
+            group.kill();
+            status
+        };
+        let (status, out, err) = tokio::join!(wait, kept(out), kept(err));
         (status, [out, err].concat())
     };
     let (status, output) = match tokio::time::timeout(limit.into(), ending).await {
@@ -71,8 +80,6 @@ pub async fn run(
             return Err(DriverError::TimedOut { what, after: limit });
         }
     };
-    // Whatever it left in the background goes with it.
-    group.kill();
     let status = status.map_err(|e| DriverError::Lost {
         what,
         why: e.to_string(),
@@ -85,12 +92,7 @@ pub async fn run(
 
 fn start(argv: &[String], folder: &Path) -> Result<Child, String> {
     let (program, arguments) = argv.split_first().ok_or("no program is named")?;
-    // A relative path with a folder starts at the drill file's folder; a bare name is looked for in PATH.
-    let program = match program.contains('/') {
-        true => folder.join(program),
-        false => program.into(),
-    };
-    Command::new(program)
+    Command::new(place(program, folder))
         .args(arguments)
         .current_dir(folder)
         .stdin(Stdio::null())
@@ -100,6 +102,36 @@ fn start(argv: &[String], folder: &Path) -> Result<Child, String> {
         .kill_on_drop(true)
         .spawn()
         .map_err(|e| e.to_string())
+}
+
+/// A relative path with a folder starts at the drill file's folder; a bare name is looked for in PATH.
+fn place(program: &str, folder: &Path) -> PathBuf {
+    match program.contains('/') {
+        true => folder.join(program),
+        false => program.into(),
+    }
+}
+
+/// Proves that the program of `argv` is there and may be run, running nothing.
+///
+/// # Errors
+/// [`DriverError::NotThere`].
+pub fn proves_program(argv: &[String], folder: &Path) -> Result<PathBuf, DriverError> {
+    let program = argv.first().map(String::as_str).unwrap_or_default();
+    let candidates: Vec<PathBuf> = match program.contains('/') {
+        true => vec![place(program, folder)],
+        false => std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
+            .map(|p| p.join(program))
+            .collect(),
+    };
+    let runs = |p: &PathBuf| p.is_file() && rustix::fs::access(p, rustix::fs::Access::EXEC_OK).is_ok();
+    candidates
+        .into_iter()
+        .find(runs)
+        .ok_or_else(|| DriverError::NotThere {
+            what: format!("program {}", harmless(program, 100)),
+            answer: format!("no such executable file, seen from {}", folder.display()),
+        })
 }
 
 async fn kept(stream: Option<impl AsyncRead + Unpin>) -> Vec<u8> {

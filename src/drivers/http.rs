@@ -44,7 +44,6 @@ impl Http {
                 .redirect(Policy::none())
                 .no_proxy()
                 .connect_timeout(connect.into())
-                .pool_max_idle_per_host(16)
                 .pool_idle_timeout(Duration::from_secs(20))
                 .tcp_nodelay(true)
                 .user_agent(concat!("allclear/", env!("CARGO_PKG_VERSION")))
@@ -182,7 +181,7 @@ impl Answer {
     }
 }
 
-/// A URL as it may be shown: without user, password, query values that could be tokens, or control characters.
+/// A URL as it may be shown: without user, password or control characters.
 pub fn shown_url(url: &str) -> String {
     match Url::parse(url) {
         Ok(mut parsed) => {

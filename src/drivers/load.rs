@@ -179,11 +179,32 @@ impl Shot {
             .headers(self.headers.clone())
             .timeout(self.timeout);
         let outcome = match request.send().await {
-            Ok(answer) if answer.status().as_u16() < 400 => &self.counters.good,
-            Ok(_) => &self.counters.bad,
+            Ok(answer) => {
+                let good = answer.status().as_u16() < 400;
+                match (read_through(answer).await, good) {
+                    (false, _) => &self.counters.failed,
+                    (true, true) => &self.counters.good,
+                    (true, false) => &self.counters.bad,
+                }
+            }
             Err(_) => &self.counters.failed,
         };
         outcome.fetch_add(1, Relaxed);
+    }
+}
+
+/// The most that is read of an answer, to use its connection again.
+const MAX_BODY: usize = 1024 * 1024;
+
+/// Reads an answer to its end or to its bound; whether that worked.
+async fn read_through(mut answer: reqwest::Response) -> bool {
+    let mut read = 0;
+    loop {
+        match answer.chunk().await {
+            Ok(Some(chunk)) if read + chunk.len() <= MAX_BODY => read += chunk.len(),
+            Ok(_) => return true,
+            Err(_) => return false,
+        }
     }
 }
 

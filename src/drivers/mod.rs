@@ -200,17 +200,20 @@ impl Drivers {
         command::run(argv, Path::new(&self.folder), limit, &self.secrets).await
     }
 
+    /// Proves that the program of a command is there, running nothing.
+    ///
+    /// # Errors
+    /// [`DriverError::NotThere`].
+    pub fn proves_program(&self, argv: &[String]) -> Result<(), DriverError> {
+        command::proves_program(argv, Path::new(&self.folder)).map(|_| ())
+    }
+
     /// Tells someone; tries three times.
     ///
     /// # Errors
     /// The last try's error.
     pub async fn tell(&self, hook: &Webhook, message: &Value) -> Result<(), DriverError> {
         webhook::tell(&self.http, &self.secrets, hook, message).await
-    }
-
-    /// Replaces every secret inside a text.
-    pub fn mask(&self, text: &str) -> String {
-        self.secrets.mask(text)
     }
 
     fn secret<'s>(

@@ -53,6 +53,14 @@ pub enum PlaceError {
         /// The environment.
         environment: String,
     },
+    /// A pattern without a literal character.
+    #[error(
+        "the pattern `{pattern}` would match other people's keys; begin it with what all of these flags share"
+    )]
+    TooWide {
+        /// The pattern.
+        pattern: String,
+    },
     /// A name with characters that would change the meaning of a command.
     #[error("`{text}` cannot be a name of this system")]
     NotAName {

@@ -84,7 +84,7 @@ impl Glob {
     /// The glob, if it has a literal character: one that is all `*`, `?` and classes would match other people's keys.
     ///
     /// # Errors
-    /// [`PlaceError::NotAName`].
+    /// [`PlaceError::TooWide`].
     pub fn new(pattern: &str) -> Result<Self, PlaceError> {
         let mut literal = false;
         let mut chars = pattern.chars();
@@ -98,8 +98,8 @@ impl Glob {
         }
         match literal && pattern.len() <= 1024 {
             true => Ok(Self(pattern.to_owned())),
-            false => Err(PlaceError::NotAName {
-                text: harmless(pattern, 64),
+            false => Err(PlaceError::TooWide {
+                pattern: harmless(pattern, 64),
             }),
         }
     }

@@ -1,4 +1,4 @@
-//! Step 4 and the end of step 6: breakers half-opened before traffic returns, and seen closed by real calls after.
+//! Circuit breakers: what their states mean against the snapshot, how one is brought back, what is typed by hand.
 //!
 //! A breaker that was open, forced open, disabled or only measuring before the drill stays as it is.
 
@@ -16,20 +16,17 @@ use crate::{
     model::{
         ids::InstanceName,
         playbook::{Breakers, Via},
-        recovery::{Certainty, Leftover, StepId, StepState},
+        recovery::{Certainty, Leftover, StepId},
         snapshot::{BreakerSeen, BreakerState},
         undo::ChangeIntent,
     },
 };
 
-use super::{Scene, StepEnd, by_hand, together};
-
-/// Tries to half-open or close one breaker within a step.
-const TRIES: usize = 3;
+use super::{Scene, by_hand};
 
 /// What a breaker's state means, given the one before the drill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+pub(super) enum Standing {
     /// As it was, or healed.
     Well,
     /// Half-open: real calls decide.
@@ -43,8 +40,10 @@ enum Standing {
 fn standing(before: BreakerState, now: BreakerState) -> Standing {
     use BreakerState::{Closed, HalfOpen, Open};
     match (before, now) {
-        (Closed | HalfOpen, Closed) | (Open, Closed | HalfOpen | Open) => Standing::Well,
-        (Closed | HalfOpen, HalfOpen) => Standing::Trying,
+        (Closed | HalfOpen, Closed) | (Open, Closed | HalfOpen | Open) | (HalfOpen, HalfOpen) => {
+            Standing::Well
+        }
+        (Closed, HalfOpen) => Standing::Trying,
         (Closed | HalfOpen, Open) => Standing::Stuck,
         (before, now) if before == now => Standing::Well,
         _ => Standing::Altered,
@@ -52,15 +51,15 @@ fn standing(before: BreakerState, now: BreakerState) -> Standing {
 }
 
 /// The breakers of one playbook entry on one instance.
-struct Group<'a> {
-    instance: &'a InstanceName,
-    via: &'a Via,
+pub(super) struct Group<'a> {
+    pub(super) instance: &'a InstanceName,
+    pub(super) via: &'a Via,
     /// The actuator's base URL there.
     base: Result<String, DriverError>,
     before: Vec<&'a BreakerSeen>,
 }
 
-fn groups(scene: &Scene) -> Vec<Group<'_>> {
+pub(super) fn groups(scene: &Scene) -> Vec<Group<'_>> {
     let mut by_place: BTreeMap<(usize, &InstanceName), Vec<&BreakerSeen>> = BTreeMap::new();
     for seen in &scene.snapshot.breakers {
         by_place
@@ -90,20 +89,20 @@ fn actuator_at(scene: &Scene, actuator: &str, instance: &InstanceName) -> Result
 }
 
 /// A breaker as it stands; the error says why that is not known.
-struct Found<'a> {
-    before: &'a BreakerSeen,
-    now: Result<BreakerState, DriverError>,
+pub(super) struct Found<'a> {
+    pub(super) before: &'a BreakerSeen,
+    pub(super) now: Result<BreakerState, DriverError>,
 }
 
 impl Found<'_> {
-    fn standing(&self) -> Option<Standing> {
+    pub(super) fn standing(&self) -> Option<Standing> {
         let now = self.now.as_ref().ok()?;
         Some(standing(self.before.state, *now))
     }
 }
 
 impl<'a> Group<'a> {
-    async fn look(&self, scene: &Scene, deadline: Instant) -> Vec<Found<'a>> {
+    pub(super) async fn look(&self, scene: &Scene, deadline: Instant) -> Vec<Found<'a>> {
         let listed = match &self.base {
             Ok(base) => {
                 scene
@@ -125,7 +124,7 @@ impl<'a> Group<'a> {
     }
 
     /// Half-opens or closes one breaker, written down first.
-    async fn bring_back(&self, scene: &Scene, before: &BreakerSeen) -> Result<(), DriverError> {
+    pub(super) async fn bring_back(&self, scene: &Scene, before: &BreakerSeen) -> Result<(), DriverError> {
         let base = self.base.clone()?;
         let to = match self.via {
             Via::App { .. } => "HALF_OPEN",
@@ -167,7 +166,7 @@ impl<'a> Group<'a> {
         Ok(scene.drivers.places().fill(url, fill)?)
     }
 
-    fn leftover(&self, scene: &Scene, step: StepId, found: &Found<'_>, why: &str) -> Leftover {
+    pub(super) fn leftover(&self, scene: &Scene, step: StepId, found: &Found<'_>, why: &str) -> Leftover {
         let (name, instance) = (&found.before.name, self.instance);
         let (shown, certainty) = match &found.now {
             Ok(now) => (state_word(*now), Certainty::Seen),
@@ -176,32 +175,36 @@ impl<'a> Group<'a> {
         Leftover {
             step,
             what: format!("breaker {name} on {instance} ({shown})"),
-            why: scene.drivers.mask(why),
-            by_hand: self.by_hand(scene, found.before),
+            why: why.to_owned(),
+            by_hand: self.by_hand(scene, found),
             certainty,
         }
     }
 
-    fn by_hand(&self, scene: &Scene, before: &BreakerSeen) -> Option<String> {
+    /// The command that puts it back, given what it is now. Nothing sets OPEN or METRICS_ONLY.
+    fn by_hand(&self, scene: &Scene, found: &Found<'_>) -> Option<String> {
         let base = self.base.as_ref().ok()?;
-        let update = match before.state {
-            BreakerState::ForcedOpen => "FORCE_OPEN",
-            BreakerState::Disabled => "DISABLE",
-            _ => "CLOSE",
+        let actuator = |update: &str| {
+            let url = breaker_url(base, &found.before.name);
+            Some(by_hand::curl_json(
+                "POST",
+                &url,
+                &json!({ "updateState": update }),
+            ))
         };
-        match (self.via, before.state) {
-            (Via::App { url }, BreakerState::Closed | BreakerState::HalfOpen) => {
-                let url = self.filled(scene, url, before).ok()?;
-                Some(by_hand::curl("POST", &url))
-            }
-            _ => {
-                let url = breaker_url(base, &before.name);
-                Some(by_hand::curl_json(
-                    "POST",
-                    &url,
-                    &json!({ "updateState": update }),
-                ))
-            }
+        match (found.before.state, self.via, found.standing()) {
+            (
+                BreakerState::Closed | BreakerState::HalfOpen,
+                Via::App { url },
+                Some(Standing::Stuck) | None,
+            ) => Some(by_hand::curl(
+                "POST",
+                &self.filled(scene, url, found.before).ok()?,
+            )),
+            (BreakerState::Closed | BreakerState::HalfOpen, ..) => actuator("CLOSE"),
+            (BreakerState::ForcedOpen, ..) => actuator("FORCE_OPEN"),
+            (BreakerState::Disabled, ..) => actuator("DISABLE"),
+            (BreakerState::Open | BreakerState::MetricsOnly, ..) => None,
         }
     }
 }
@@ -216,179 +219,6 @@ pub(super) fn state_word(state: BreakerState) -> &'static str {
         BreakerState::Disabled => "DISABLED",
         BreakerState::MetricsOnly => "METRICS_ONLY",
     }
-}
-
-/// Half-opens (or closes, as the playbook says) every breaker that the drill opened.
-pub async fn breakers_open(scene: &Scene) -> StepEnd {
-    if scene.plan.drill.recovery.breakers.is_empty() {
-        return StepEnd::absent();
-    }
-    let groups = groups(scene);
-    if groups.is_empty() {
-        return StepEnd::new(StepState::Nothing, "the snapshot has no breaker");
-    }
-    scene.working(
-        StepId::Breakers,
-        format!("{} on {} instances", scene.snapshot.breakers.len(), groups.len()),
-    );
-    let opened = together(groups.iter().map(|g| open_group(scene, g))).await;
-    let total = scene.snapshot.breakers.len();
-    let (mut brought, mut left_to_itself, mut leftovers) = (0, 0, Vec::new());
-    for one in opened {
-        brought += one.brought;
-        left_to_itself += one.left_to_itself;
-        leftovers.extend(one.leftovers);
-    }
-    let mut detail = format!("{brought} of {total} brought back");
-    if brought == 0 {
-        detail = format!("{total} are as before");
-    }
-    if left_to_itself > 0 {
-        detail = format!("{detail}; {left_to_itself} open, to close by themselves");
-    }
-    if let Some(first) = leftovers.first() {
-        detail = format!(
-            "{} of {total} well; {}: {}",
-            total - leftovers.len(),
-            first.what,
-            first.why
-        );
-    }
-    let well = if brought + left_to_itself == 0 {
-        StepState::Nothing
-    } else {
-        StepState::Done
-    };
-    StepEnd::of(well, detail, leftovers)
-}
-
-#[derive(Default)]
-struct Opened {
-    brought: usize,
-    left_to_itself: usize,
-    leftovers: Vec<Leftover>,
-}
-
-async fn open_group(scene: &Scene, group: &Group<'_>) -> Opened {
-    let (step, deadline) = (StepId::Breakers, scene.deadline());
-    let mut opened = Opened::default();
-    let mut found = group.look(scene, deadline).await;
-    let mut refusals: BTreeMap<&str, DriverError> = BTreeMap::new();
-    let to_bring = |f: &Found<'_>| match (f.standing(), group.via) {
-        (Some(Standing::Stuck), _) => true,
-        // Closing is the one thing that also takes a breaker out of a state that a person sets.
-        (Some(Standing::Altered), Via::Close) => {
-            matches!(f.before.state, BreakerState::Closed | BreakerState::HalfOpen)
-        }
-        _ => false,
-    };
-    let stuck = found.iter().filter(|f| to_bring(f)).count();
-    if *group.via == Via::Wait {
-        opened.left_to_itself = stuck;
-    } else if stuck > 0 {
-        for _ in 0..TRIES {
-            refusals.clear();
-            for one in found.iter().filter(|f| to_bring(f)) {
-                if let Err(error) = group.bring_back(scene, one.before).await {
-                    refusals.insert(&one.before.name, error);
-                }
-            }
-            found = group.look(scene, deadline).await;
-            if !found.iter().any(to_bring) || Instant::now() >= deadline {
-                break;
-            }
-            scene.pause().await;
-        }
-        opened.brought = stuck.saturating_sub(found.iter().filter(|f| to_bring(f) || f.now.is_err()).count());
-    }
-    for one in &found {
-        let why = match (&one.now, one.standing()) {
-            (Err(error), _) => error.to_string(),
-            (_, Some(Standing::Stuck)) if *group.via == Via::Wait => continue,
-            (_, Some(Standing::Stuck)) => match refusals.get(one.before.name.as_str()) {
-                Some(error) => error.to_string(),
-                None => "asked to half-open or close, and still open".to_owned(),
-            },
-            (_, Some(Standing::Altered)) => altered(one.before),
-            _ => continue,
-        };
-        opened.leftovers.push(group.leftover(scene, step, one, &why));
-    }
-    opened
-}
-
-fn altered(before: &BreakerSeen) -> String {
-    format!(
-        "it was {} before the drill, and allclear did not change it",
-        state_word(before.state)
-    )
-}
-
-/// Sees every breaker closed by real calls. One that falls open again is half-opened again.
-pub(super) async fn confirm(scene: &Scene) -> StepEnd {
-    let groups = groups(scene);
-    if groups.is_empty() {
-        return StepEnd::absent();
-    }
-    let deadline = Instant::now() + scene.drivers.patience().confirm.into();
-    let confirmed = together(groups.iter().map(|g| confirm_group(scene, g, deadline))).await;
-    let total = scene.snapshot.breakers.len();
-    let leftovers: Vec<Leftover> = confirmed.into_iter().flatten().collect();
-    let detail = format!("breakers: {} of {total} as before", total - leftovers.len());
-    StepEnd::of(StepState::Nothing, detail, leftovers)
-}
-
-async fn confirm_group(scene: &Scene, group: &Group<'_>, deadline: Instant) -> Vec<Leftover> {
-    loop {
-        let found = group.look(scene, Instant::now()).await;
-        // An instance that was just restarted lists a breaker again with its first call.
-        let undecided = |f: &&Found<'_>| match (&f.now, f.standing()) {
-            (Err(e), _) => e.may_pass() || matches!(e, DriverError::NotThere { .. }),
-            (_, Some(Standing::Stuck | Standing::Trying)) => true,
-            _ => false,
-        };
-        let open = found.iter().filter(undecided).count();
-        if open == 0 || Instant::now() >= deadline {
-            return still_open(scene, group, &found);
-        }
-        scene.waiting(
-            StepId::Traffic,
-            format!("{open} breakers on {} to be closed by calls", group.instance),
-        );
-        for stuck in found.iter().filter(|f| f.standing() == Some(Standing::Stuck)) {
-            // The refusal, if it stays, is seen as a state that stays.
-            let _ = group.bring_back(scene, stuck.before).await;
-        }
-        scene.pause().await;
-    }
-}
-
-fn still_open(scene: &Scene, group: &Group<'_>, found: &[Found<'_>]) -> Vec<Leftover> {
-    let left = found.iter().filter_map(|f| {
-        let why = match (&f.now, f.standing()) {
-            (Err(error), _) => error.to_string(),
-            (_, Some(Standing::Trying)) => "half-open: too few real calls have closed it yet".to_owned(),
-            (_, Some(Standing::Stuck)) => "real calls did not close it".to_owned(),
-            (_, Some(Standing::Altered)) => altered(f.before),
-            _ => return None,
-        };
-        Some(group.leftover(scene, StepId::Breakers, f, &why))
-    });
-    left.collect()
-}
-
-/// Breakers that are not as before now, or cannot be read.
-pub(super) async fn not_as_before(scene: &Scene) -> Vec<Leftover> {
-    let groups = groups(scene);
-    let look = async |group: &Group<'_>| {
-        let found = group.look(scene, scene.deadline()).await;
-        still_open(scene, group, &found)
-    };
-    together(groups.iter().map(look))
-        .await
-        .into_iter()
-        .flatten()
-        .collect()
 }
 
 #[cfg(test)]

@@ -128,15 +128,12 @@ async fn clear(scene: &Scene, base: &str, faults: Vec<&FaultIntent>, reach: Reac
         }
         scene.pause().await;
     }
-    faults
-        .into_iter()
-        .map(|fault| fate(scene, base, fault, &look))
-        .collect()
+    faults.into_iter().map(|fault| fate(base, fault, &look)).collect()
 }
 
 type Look = Result<(BTreeSet<String>, Result<(), DriverError>), DriverError>;
 
-fn fate(scene: &Scene, base: &str, fault: &FaultIntent, look: &Look) -> Fate {
+fn fate(base: &str, fault: &FaultIntent, look: &Look) -> Fate {
     let what = format!("fault {} on {} (rule {})", fault.what, fault.instance, fault.id);
     let by_hand = Some(by_hand::curl("DELETE", &rule_url(base, &fault.id)));
     let expiry = fault
@@ -149,7 +146,7 @@ fn fate(scene: &Scene, base: &str, fault: &FaultIntent, look: &Look) -> Fate {
         Ok((_, Err(error))) => seen(StepId::Faults, what, error.to_string(), by_hand),
         Err(error) => unread(StepId::Faults, what, error, by_hand),
     };
-    leftover.why = scene.drivers.mask(&format!("{}{expiry}", leftover.why));
+    leftover.why.push_str(&expiry);
     Err(Box::new(leftover))
 }
 

@@ -91,7 +91,7 @@ impl Entry<'_> {
         Leftover {
             step: StepId::Flags,
             what: format!("{count} {} in Redis {}", self.pattern, self.server),
-            why: scene.drivers.mask(&why),
+            why,
             by_hand: self.by_hand(scene, keys),
             certainty: if caused.is_ok() {
                 Certainty::Seen

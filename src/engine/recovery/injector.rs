@@ -112,7 +112,7 @@ async fn clear(scene: &Scene, instance: &InstanceName) -> Result<Cleared, Box<Le
             let why = refusal.map_or_else(|| "deleted, and still there".to_owned(), |e| e.to_string());
             let names: Vec<String> = ours.iter().map(RuleSeen::describe).collect();
             let what = format!("{} on {instance}", names.join(", "));
-            return Err(Box::new(seen(step, what, scene.drivers.mask(&why), hand())));
+            return Err(Box::new(seen(step, what, why, hand())));
         }
         removed.extend(ours.into_iter().map(|r| r.id));
         refusal = scene

@@ -3,7 +3,7 @@
 use crate::model::recovery::{Leftover, StepId};
 
 use super::{
-    Scene, breakers,
+    Scene, breaker_steps,
     faults::by_hand_run,
     flags, gateway,
     injector::{injectors, sort},
@@ -16,7 +16,7 @@ pub async fn left_behind(scene: &Scene) -> Vec<Leftover> {
     let (rules, gateway, breakers, flags, queues) = tokio::join!(
         rules(scene),
         gateway::differences(scene, StepId::Traffic),
-        breakers::not_as_before(scene),
+        breaker_steps::not_as_before(scene),
         flags::still_there(scene),
         retry::not_as_before(scene),
     );

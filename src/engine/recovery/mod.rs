@@ -4,6 +4,7 @@
 //! The leftovers of a step say what it could not finish, at that moment. [`left_behind`] reads everything again; what
 //! it says at the end replaces them for all that it can see: rules, weights, breakers, flags, retry queues.
 
+mod breaker_steps;
 mod breakers;
 mod by_hand;
 mod command;
@@ -13,6 +14,8 @@ mod gateway;
 mod injector;
 mod left;
 mod pools;
+mod ramp;
+mod release;
 mod repair;
 mod retry;
 mod snapshot;
@@ -38,16 +41,18 @@ use crate::{
     },
 };
 
-pub use breakers::breakers_open;
+pub use breaker_steps::breakers_open;
 pub use command::command;
 pub use faults::{end_faults, faults};
 pub use flags::flags;
-pub use gateway::{drain, traffic};
+pub use gateway::drain;
 pub use injector::injector;
 pub use left::left_behind;
 pub use pools::pools;
+pub use ramp::traffic;
+pub use release::release_retry;
 pub use repair::{Repair, needs_repair};
-pub use retry::{hold_retry, release_retry};
+pub use retry::hold_retry;
 pub use snapshot::read_snapshot;
 
 /// Instances that are talked to at the same time.

@@ -22,6 +22,9 @@ use super::{
 /// A pool that keeps falling may take this many times its wait before it is called stuck all the same.
 const FALLING_WAITS: u64 = 10;
 
+/// Without enough samples to see a trend, this many times the wait is waited for them.
+const BLIND_WAITS: u64 = 3;
+
 /// A pool's samples that were taken after the step began.
 struct Watch<'a> {
     pool: &'a PoolDrain,
@@ -118,8 +121,13 @@ async fn drained(scene: &Scene, pool: &PoolDrain) -> StepEnd {
                 Trend::Falling if passed < wait * FALLING_WAITS => {
                     until = passed + scene.drivers.patience().poll
                 }
-                // Without samples nothing is known, and nothing known is no reason to restart anything.
-                Trend::Unknown if watch.samples.is_empty() => return stuck(scene, &watch, "no fresh sample"),
+                // Too few samples to know: that is no reason to restart anything.
+                Trend::Unknown if passed < wait * BLIND_WAITS => {
+                    until = passed + scene.drivers.patience().poll
+                }
+                Trend::Unknown => {
+                    return stuck(scene, &watch, "too few fresh samples to see whether it drains");
+                }
                 _ if restarted => return stuck(scene, &watch, "still busy after the restart"),
                 _ => match restart(scene, pool).await {
                     Ok(()) => {

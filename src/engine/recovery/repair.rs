@@ -2,7 +2,7 @@
 
 use crate::model::recovery::Certainty;
 
-use super::{Scene, breakers, flags, pools, retry};
+use super::{Scene, breaker_steps, flags, pools, retry};
 
 /// What steps 4 and 5 would find.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -29,7 +29,7 @@ impl Repair {
 /// Reads everything that steps 4 and 5 would put back.
 pub async fn needs_repair(scene: &Scene) -> Repair {
     let (breakers, flags, (backlog_over, unread)) = tokio::join!(
-        breakers::not_as_before(scene),
+        breaker_steps::not_as_before(scene),
         flags::caused(scene),
         retry::backlog_over(scene)
     );

@@ -12,7 +12,7 @@ use crate::{
     model::{
         event::{Check, CheckOutcome},
         plan::Plan,
-        playbook::{Breakers, Flags, Gateway, RetryQueue, Via},
+        playbook::{Breakers, Flags, Gateway, Restart, RetryQueue, Via},
         snapshot::{
             BreakerSeen, BreakerState, FlagsSeen, GatewayServer, GatewayState, RetryQueueSeen, Snapshot,
         },
@@ -56,6 +56,7 @@ pub async fn read_snapshot(plan: &Plan, drivers: &Drivers) -> (Snapshot, Vec<Che
         breakers.checks,
         flags.checks,
         queues.checks,
+        read_programs(plan, drivers),
     ]
     .concat();
     let snapshot = Snapshot {
@@ -77,7 +78,7 @@ fn check(what: String, outcome: CheckOutcome, found: String, next: Option<&str>)
     }
 }
 
-fn refused(drivers: &Drivers, what: String, error: &DriverError) -> Check {
+fn refused(what: String, error: &DriverError) -> Check {
     let next = match error {
         DriverError::Unreachable { .. } | DriverError::TimedOut { .. } | DriverError::Lost { .. } => {
             "start it, or correct its address in allclear.yaml or in the drill's recovery"
@@ -89,12 +90,7 @@ fn refused(drivers: &Drivers, what: String, error: &DriverError) -> Check {
         DriverError::TooMany { .. } => "narrow the pattern, or raise at_most if all of them are meant",
         _ => "look at the system: it does not answer as this driver needs",
     };
-    check(
-        what,
-        CheckOutcome::Refused,
-        drivers.mask(&error.to_string()),
-        Some(next),
-    )
+    check(what, CheckOutcome::Refused, error.to_string(), Some(next))
 }
 
 async fn read_injectors(plan: &Plan, drivers: &Drivers) -> Part<String> {
@@ -113,7 +109,7 @@ async fn read_injectors(plan: &Plan, drivers: &Drivers) -> Part<String> {
         match look.await {
             Err(error) => Part {
                 found: Vec::new(),
-                checks: vec![refused(drivers, what, &error)],
+                checks: vec![refused(what, &error)],
             },
             Ok(rules) => foreign_rules(plan, what, instance.as_str(), &rules),
         }
@@ -171,7 +167,7 @@ async fn read_gateway(plan: &Plan, drivers: &Drivers) -> Part<GatewayServer> {
         Ok::<_, DriverError>(found)
     };
     let (found, check) = match look.await {
-        Err(error) => (Vec::new(), refused(drivers, what, &error)),
+        Err(error) => (Vec::new(), refused(what, &error)),
         Ok(found) => {
             let shown: Vec<String> = found
                 .iter()
@@ -234,13 +230,12 @@ async fn read_breakers(plan: &Plan, drivers: &Drivers) -> Part<BreakerSeen> {
             });
             seen.collect::<Result<Vec<_>, DriverError>>()
         });
-        parts.push(breaker_part(drivers, what, via, together(look).await));
+        parts.push(breaker_part(what, via, together(look).await));
     }
     Part::join(parts)
 }
 
 fn breaker_part(
-    drivers: &Drivers,
     what: String,
     via: &Via,
     looks: Vec<Result<Vec<BreakerSeen>, DriverError>>,
@@ -249,7 +244,7 @@ fn breaker_part(
     for look in looks {
         match look {
             Ok(seen) => found.extend(seen),
-            Err(error) => checks.push(refused(drivers, what.clone(), &error)),
+            Err(error) => checks.push(refused(what.clone(), &error)),
         }
     }
     let held: Vec<String> = found
@@ -285,6 +280,32 @@ fn breaker_part(
     Part { found, checks }
 }
 
+/// A script that is not there is found now, not during the accident.
+fn read_programs(plan: &Plan, drivers: &Drivers) -> Vec<Check> {
+    let commands = plan.drill.recovery.commands.iter().map(|command| {
+        let what = format!("command {}", command.name);
+        let found = drivers.proves_program(&command.run);
+        match found.and_then(|()| command.check.iter().try_for_each(|c| drivers.proves_program(c))) {
+            Ok(()) => check(what, CheckOutcome::Passed, "its program is there".into(), None),
+            Err(error) => refused(what, &error),
+        }
+    });
+    let restarts = plan.drill.recovery.pools.iter().filter_map(|pool| {
+        let Restart::Http { url } = pool.if_stuck.as_ref()?;
+        let mut targets = plan.drill.targets.instances.iter();
+        let filled = targets.try_for_each(|instance| {
+            let fill = Fill {
+                instance: Some(instance),
+                name: None,
+            };
+            drivers.places().fill(url, fill).map(|_| ())
+        });
+        let error = DriverError::Place(filled.err()?);
+        Some(refused(format!("restart of pool {}", pool.metric), &error))
+    });
+    commands.chain(restarts).collect()
+}
+
 async fn read_flags(plan: &Plan, drivers: &Drivers) -> Part<FlagsSeen> {
     let entries = plan.drill.recovery.flags.iter().enumerate();
     let parts = entries.map(async |(entry, flags)| {
@@ -303,7 +324,7 @@ async fn read_flags(plan: &Plan, drivers: &Drivers) -> Part<FlagsSeen> {
         match look.await {
             Err(error) => Part {
                 found: Vec::new(),
-                checks: vec![refused(drivers, what, &error)],
+                checks: vec![refused(what, &error)],
             },
             Ok((keys, removal)) => {
                 let word = format!("{removal:?}").to_uppercase();
@@ -333,7 +354,7 @@ async fn read_queues(plan: &Plan, drivers: &Drivers) -> Part<RetryQueueSeen> {
         match look.await {
             Err(error) => Part {
                 found: Vec::new(),
-                checks: vec![refused(drivers, what, &error)],
+                checks: vec![refused(what, &error)],
             },
             Ok(now) => {
                 let outcome = if now.held {

@@ -1,0 +1,202 @@
+//! Step 4 and the end of step 6: breakers half-opened before traffic returns, and seen closed by real calls after.
+
+use std::collections::BTreeMap;
+
+use tokio::time::Instant;
+
+use crate::{
+    drivers::error::DriverError,
+    model::{
+        playbook::Via,
+        recovery::{Leftover, StepId, StepState},
+        snapshot::{BreakerSeen, BreakerState},
+    },
+};
+
+use super::{
+    Scene, StepEnd,
+    breakers::{Found, Group, Standing, groups, state_word},
+    together,
+};
+
+/// Tries to half-open or close one breaker within a step.
+const TRIES: usize = 3;
+/// Looks between two tries to half-open one that fell open again: real calls need time to close it.
+const LOOKS_BETWEEN: usize = 8;
+
+/// Half-opens (or closes, as the playbook says) every breaker that the drill opened.
+pub async fn breakers_open(scene: &Scene) -> StepEnd {
+    if scene.plan.drill.recovery.breakers.is_empty() {
+        return StepEnd::absent();
+    }
+    let groups = groups(scene);
+    if groups.is_empty() {
+        return StepEnd::new(StepState::Nothing, "the snapshot has no breaker");
+    }
+    scene.working(
+        StepId::Breakers,
+        format!("{} on {} instances", scene.snapshot.breakers.len(), groups.len()),
+    );
+    let opened = together(groups.iter().map(|g| open_group(scene, g))).await;
+    let total = scene.snapshot.breakers.len();
+    let (mut brought, mut left_to_itself, mut leftovers) = (0, 0, Vec::new());
+    for one in opened {
+        brought += one.brought;
+        left_to_itself += one.left_to_itself;
+        leftovers.extend(one.leftovers);
+    }
+    let mut detail = format!("{brought} of {total} brought back");
+    if brought == 0 {
+        detail = format!("{total} are as before");
+    }
+    if left_to_itself > 0 {
+        detail = format!("{detail}; {left_to_itself} open, to close by themselves");
+    }
+    if let Some(first) = leftovers.first() {
+        detail = format!(
+            "{} of {total} well; {}: {}",
+            total - leftovers.len(),
+            first.what,
+            first.why
+        );
+    }
+    let well = if brought + left_to_itself == 0 {
+        StepState::Nothing
+    } else {
+        StepState::Done
+    };
+    StepEnd::of(well, detail, leftovers)
+}
+
+#[derive(Default)]
+struct Opened {
+    brought: usize,
+    left_to_itself: usize,
+    leftovers: Vec<Leftover>,
+}
+
+async fn open_group(scene: &Scene, group: &Group<'_>) -> Opened {
+    let (step, deadline) = (StepId::Breakers, scene.deadline());
+    let mut opened = Opened::default();
+    let mut found = group.look(scene, deadline).await;
+    let mut refusals: BTreeMap<&str, DriverError> = BTreeMap::new();
+    let to_bring = |f: &Found<'_>| match (f.standing(), group.via) {
+        (Some(Standing::Stuck), _) => true,
+        // Closing is the one thing that also takes a breaker out of a state that a person sets.
+        (Some(Standing::Altered), Via::Close) => {
+            matches!(f.before.state, BreakerState::Closed | BreakerState::HalfOpen)
+        }
+        _ => false,
+    };
+    let stuck = found.iter().filter(|f| to_bring(f)).count();
+    if *group.via == Via::Wait {
+        opened.left_to_itself = stuck;
+    } else if stuck > 0 {
+        for _ in 0..TRIES {
+            refusals.clear();
+            for one in found.iter().filter(|f| to_bring(f)) {
+                if let Err(error) = group.bring_back(scene, one.before).await {
+                    refusals.insert(&one.before.name, error);
+                }
+            }
+            found = group.look(scene, deadline).await;
+            if !found.iter().any(to_bring) || Instant::now() >= deadline {
+                break;
+            }
+            scene.pause().await;
+        }
+        opened.brought = stuck.saturating_sub(found.iter().filter(|f| to_bring(f) || f.now.is_err()).count());
+    }
+    for one in &found {
+        let why = match (&one.now, one.standing()) {
+            (Err(error), _) => error.to_string(),
+            (_, Some(Standing::Stuck)) if *group.via == Via::Wait => continue,
+            (_, Some(Standing::Stuck)) => match refusals.get(one.before.name.as_str()) {
+                Some(error) => error.to_string(),
+                None => "asked to half-open or close, and still open".to_owned(),
+            },
+            (_, Some(Standing::Altered)) => altered(one.before),
+            _ => continue,
+        };
+        opened.leftovers.push(group.leftover(scene, step, one, &why));
+    }
+    opened
+}
+
+fn altered(before: &BreakerSeen) -> String {
+    format!(
+        "it was {} before the drill, and allclear did not change it",
+        state_word(before.state)
+    )
+}
+
+/// Sees every breaker closed by real calls. One that falls open again is half-opened again.
+pub(super) async fn confirm(scene: &Scene) -> StepEnd {
+    let groups = groups(scene);
+    if groups.is_empty() {
+        return StepEnd::absent();
+    }
+    let deadline = Instant::now() + scene.drivers.patience().confirm.into();
+    let confirmed = together(groups.iter().map(|g| confirm_group(scene, g, deadline))).await;
+    let total = scene.snapshot.breakers.len();
+    let leftovers: Vec<Leftover> = confirmed.into_iter().flatten().collect();
+    let detail = format!("breakers: {} of {total} as before", total - leftovers.len());
+    StepEnd::of(StepState::Nothing, detail, leftovers)
+}
+
+async fn confirm_group(scene: &Scene, group: &Group<'_>, deadline: Instant) -> Vec<Leftover> {
+    let mut looks = 0_usize;
+    loop {
+        let found = group.look(scene, Instant::now()).await;
+        // An instance that was just restarted lists a breaker again with its first call.
+        let undecided = |f: &&Found<'_>| match (&f.now, f.standing()) {
+            (Err(e), _) => e.may_pass() || matches!(e, DriverError::NotThere { .. }),
+            (_, Some(Standing::Stuck | Standing::Trying)) => true,
+            _ => false,
+        };
+        let open = found.iter().filter(undecided).count();
+        if open == 0 || Instant::now() >= deadline {
+            return still_open(scene, group, &found);
+        }
+        scene.waiting(
+            StepId::Traffic,
+            format!("{open} breakers on {} to be closed by calls", group.instance),
+        );
+        if looks.is_multiple_of(LOOKS_BETWEEN) {
+            for stuck in found.iter().filter(|f| f.standing() == Some(Standing::Stuck)) {
+                // The refusal, if it stays, is seen as a state that stays.
+                let _ = group.bring_back(scene, stuck.before).await;
+            }
+        }
+        looks += 1;
+        scene.pause().await;
+    }
+}
+
+fn still_open(scene: &Scene, group: &Group<'_>, found: &[Found<'_>]) -> Vec<Leftover> {
+    let left = found.iter().filter_map(|f| {
+        let why = match (&f.now, f.standing()) {
+            (Err(error), _) => error.to_string(),
+            (_, Some(Standing::Trying)) => "half-open: too few real calls have closed it yet".to_owned(),
+            (_, Some(Standing::Stuck)) => "real calls did not close it".to_owned(),
+            (_, Some(Standing::Altered)) => altered(f.before),
+            _ => return None,
+        };
+        Some(group.leftover(scene, StepId::Breakers, f, &why))
+    });
+    left.collect()
+}
+
+/// Breakers that are not as before now, or cannot be read.
+pub(super) async fn not_as_before(scene: &Scene) -> Vec<Leftover> {
+    let groups = groups(scene);
+    let look = async |group: &Group<'_>| {
+        let found = group.look(scene, scene.deadline()).await;
+        still_open(scene, group, &found)
+    };
+    together(groups.iter().map(look))
+        .await
+        .into_iter()
+        .flatten()
+        .collect()
+}
