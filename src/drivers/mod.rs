@@ -15,6 +15,8 @@ pub mod restart_http;
 pub mod retry_http;
 #[cfg(test)]
 pub mod testing;
+#[cfg(test)]
+mod tests;
 pub mod webhook;
 
 use std::path::Path;
