@@ -94,11 +94,15 @@ fn redis_cli(server: &Redis) -> (String, String) {
     (secret, format!("redis-cli -h {host} -p {port}{options}"))
 }
 
-/// A key with bytes that are no plain text needs the shell's `$'…'` form.
+/// A key with bytes that are no plain text is printed in octal, which every shell's `printf` knows.
 fn quoted_key(key: &Key) -> String {
     let shown = key.to_string();
-    match shown.as_bytes() == key.bytes() {
-        true => quoted(&shown),
-        false => format!("$'{}'", shown.replace('\'', r"\'")),
+    if shown.as_bytes() == key.bytes() {
+        return quoted(&shown);
     }
+    let octal = key.bytes().iter().map(|b| match b {
+        b if b.is_ascii_alphanumeric() || b":-_./".contains(b) => char::from(*b).to_string(),
+        b => format!("\\{b:03o}"),
+    });
+    format!("\"$(printf '{}')\"", octal.collect::<String>())
 }

@@ -4,6 +4,7 @@
 //! The leftovers of a step say what it could not finish, at that moment. [`left_behind`] reads everything again; what
 //! it says at the end replaces them for all that it can see: rules, weights, breakers, flags, retry queues.
 
+mod before;
 mod breaker_steps;
 mod breakers;
 mod by_hand;

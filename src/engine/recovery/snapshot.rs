@@ -1,34 +1,28 @@
 //! What is there before the drill, read in preflight, and the rights to change it, proved where that is possible.
 
 use crate::{
-    drivers::{
-        Drivers,
-        error::DriverError,
-        haproxy,
-        place::Fill,
-        redis::{Glob, Key},
-        resilience4j,
-    },
+    drivers::{Drivers, error::DriverError, place::Fill, point::RuleSeen},
     model::{
         event::{Check, CheckOutcome},
         plan::Plan,
-        playbook::{Breakers, Flags, Gateway, Restart, RetryQueue, Via},
-        snapshot::{
-            BreakerSeen, BreakerState, FlagsSeen, GatewayServer, GatewayState, RetryQueueSeen, Snapshot,
-        },
+        playbook::Restart,
+        snapshot::Snapshot,
     },
 };
 
-use super::{breakers::state_word, injector, together};
+use super::{
+    before::{read_breakers, read_flags, read_gateway, read_queues},
+    injector, together,
+};
 
 /// One part of the snapshot: what was found, and how the checks went.
-struct Part<T> {
-    found: Vec<T>,
-    checks: Vec<Check>,
+pub(super) struct Part<T> {
+    pub(super) found: Vec<T>,
+    pub(super) checks: Vec<Check>,
 }
 
 impl<T> Part<T> {
-    fn join(parts: Vec<Part<T>>) -> Part<T> {
+    pub(super) fn join(parts: Vec<Part<T>>) -> Part<T> {
         let mut all = Part {
             found: Vec::new(),
             checks: Vec::new(),
@@ -69,7 +63,7 @@ pub async fn read_snapshot(plan: &Plan, drivers: &Drivers) -> (Snapshot, Vec<Che
     (snapshot, checks)
 }
 
-fn check(what: String, outcome: CheckOutcome, found: String, next: Option<&str>) -> Check {
+pub(super) fn check(what: String, outcome: CheckOutcome, found: String, next: Option<&str>) -> Check {
     Check {
         what,
         outcome,
@@ -78,7 +72,7 @@ fn check(what: String, outcome: CheckOutcome, found: String, next: Option<&str>)
     }
 }
 
-fn refused(what: String, error: &DriverError) -> Check {
+pub(super) fn refused(what: String, error: &DriverError) -> Check {
     let next = match error {
         DriverError::Unreachable { .. } | DriverError::TimedOut { .. } | DriverError::Lost { .. } => {
             "start it, or correct its address in allclear.yaml or in the drill's recovery"
@@ -120,12 +114,7 @@ async fn read_injectors(plan: &Plan, drivers: &Drivers) -> Part<String> {
     part
 }
 
-fn foreign_rules(
-    plan: &Plan,
-    what: String,
-    instance: &str,
-    rules: &[crate::drivers::point::RuleSeen],
-) -> Part<String> {
+fn foreign_rules(plan: &Plan, what: String, instance: &str, rules: &[RuleSeen]) -> Part<String> {
     let others = rules.iter().filter(|r| r.run != plan.run.as_str());
     let found: Vec<String> = others
         .map(|r| format!("{} on {instance}", r.describe()))
@@ -143,141 +132,6 @@ fn foreign_rules(
         found,
         checks: vec![check],
     }
-}
-
-async fn read_gateway(plan: &Plan, drivers: &Drivers) -> Part<GatewayServer> {
-    let Some(Gateway::Haproxy { socket, backend, .. }) = &plan.drill.recovery.gateway else {
-        return Part::join(Vec::new());
-    };
-    let what = format!("gateway backend {backend} at {socket}");
-    let look = async {
-        let haproxy = drivers.haproxy(socket, backend)?;
-        let servers = haproxy.servers().await?;
-        let mut found = Vec::new();
-        for instance in &plan.drill.targets.instances {
-            let server = haproxy::find(&servers, backend, instance)?;
-            haproxy.proves_right(instance).await?;
-            found.push(GatewayServer {
-                instance: instance.clone(),
-                weight: server.weight,
-                initial_weight: server.initial_weight,
-                state: server.state,
-            });
-        }
-        Ok::<_, DriverError>(found)
-    };
-    let (found, check) = match look.await {
-        Err(error) => (Vec::new(), refused(what, &error)),
-        Ok(found) => {
-            let shown: Vec<String> = found
-                .iter()
-                .map(|s| format!("{} weight {}", s.instance, s.weight))
-                .collect();
-            let out = found
-                .iter()
-                .any(|s| s.state != GatewayState::Ready || s.weight == 0);
-            let outcome = if out {
-                CheckOutcome::Warned
-            } else {
-                CheckOutcome::Passed
-            };
-            let next = out.then_some("a target takes no traffic already; recovery will leave it so");
-            (found, check(what, outcome, shown.join(", "), next))
-        }
-    };
-    Part {
-        found,
-        checks: vec![check],
-    }
-}
-
-async fn read_breakers(plan: &Plan, drivers: &Drivers) -> Part<BreakerSeen> {
-    let mut parts = Vec::new();
-    for (entry, breakers) in plan.drill.recovery.breakers.iter().enumerate() {
-        let Breakers::Resilience4j {
-            actuator,
-            callers,
-            names,
-            via,
-        } = breakers;
-        let what = format!("breakers {} on {callers}", names.join(", "));
-        let Some(instances) = plan.environment.services.get(callers).filter(|i| !i.is_empty()) else {
-            let next = Some("name a service of allclear.yaml as `callers`");
-            let found = format!("the environment has no instance of {callers}");
-            parts.push(Part {
-                found: Vec::new(),
-                checks: vec![check(what, CheckOutcome::Refused, found, next)],
-            });
-            continue;
-        };
-        let look = instances.keys().map(async |instance| {
-            let fill = Fill {
-                instance: Some(instance),
-                name: names.first().map(String::as_str),
-            };
-            if let Via::App { url } = via {
-                drivers.places().fill(url, fill)?;
-            }
-            let base = drivers.places().fill(actuator, Fill { name: None, ..fill })?;
-            let listed = drivers.resilience4j().list(&base).await?;
-            let seen = names.iter().map(|name| {
-                Ok(BreakerSeen {
-                    entry,
-                    instance: instance.clone(),
-                    name: name.clone(),
-                    state: resilience4j::find(&listed, &base, name)?,
-                })
-            });
-            seen.collect::<Result<Vec<_>, DriverError>>()
-        });
-        parts.push(breaker_part(what, via, together(look).await));
-    }
-    Part::join(parts)
-}
-
-fn breaker_part(
-    what: String,
-    via: &Via,
-    looks: Vec<Result<Vec<BreakerSeen>, DriverError>>,
-) -> Part<BreakerSeen> {
-    let (mut found, mut checks) = (Vec::new(), Vec::new());
-    for look in looks {
-        match look {
-            Ok(seen) => found.extend(seen),
-            Err(error) => checks.push(refused(what.clone(), &error)),
-        }
-    }
-    let held: Vec<String> = found
-        .iter()
-        .filter(|b| !matches!(b.state, BreakerState::Closed | BreakerState::HalfOpen))
-        .map(|b| format!("{} on {} is {}", b.name, b.instance, state_word(b.state)))
-        .collect();
-    if checks.is_empty() {
-        checks.push(match held.first() {
-            Some(first) => check(
-                what.clone(),
-                CheckOutcome::Warned,
-                format!("{} of {} are not closed: {first}", held.len(), found.len()),
-                Some("recovery leaves them so; close them first if the drill is about them"),
-            ),
-            None => check(
-                what.clone(),
-                CheckOutcome::Passed,
-                format!("{} closed", found.len()),
-                None,
-            ),
-        });
-        if *via == Via::Close {
-            let found = "closing by the actuator empties a breaker's window of calls".to_owned();
-            checks.push(check(
-                what,
-                CheckOutcome::Warned,
-                found,
-                Some("`via: app` keeps it"),
-            ));
-        }
-    }
-    Part { found, checks }
 }
 
 /// A script that is not there is found now, not during the accident.
@@ -304,79 +158,4 @@ fn read_programs(plan: &Plan, drivers: &Drivers) -> Vec<Check> {
         Some(refused(format!("restart of pool {}", pool.metric), &error))
     });
     commands.chain(restarts).collect()
-}
-
-async fn read_flags(plan: &Plan, drivers: &Drivers) -> Part<FlagsSeen> {
-    let entries = plan.drill.recovery.flags.iter().enumerate();
-    let parts = entries.map(async |(entry, flags)| {
-        let Flags::Redis {
-            server,
-            pattern,
-            at_most,
-        } = flags;
-        let what = format!("flags {pattern} in Redis {server}");
-        let look = async {
-            let (redis, glob) = (drivers.redis(server)?, Glob::new(pattern)?);
-            let keys = redis.matching(&glob, *at_most).await?;
-            let removal = redis.can_remove(&glob, &plan.run).await?;
-            Ok::<_, DriverError>((keys, removal))
-        };
-        match look.await {
-            Err(error) => Part {
-                found: Vec::new(),
-                checks: vec![refused(what, &error)],
-            },
-            Ok((keys, removal)) => {
-                let word = format!("{removal:?}").to_uppercase();
-                let shown = format!("{} there already, to be kept; may {word}", keys.len());
-                Part {
-                    found: vec![FlagsSeen {
-                        entry,
-                        keys: keys.iter().map(Key::to_string).collect(),
-                    }],
-                    checks: vec![check(what, CheckOutcome::Passed, shown, None)],
-                }
-            }
-        }
-    });
-    Part::join(together(parts).await)
-}
-
-async fn read_queues(plan: &Plan, drivers: &Drivers) -> Part<RetryQueueSeen> {
-    let entries = plan.drill.recovery.retry_queues.iter().enumerate();
-    let parts = entries.map(async |(entry, queue)| {
-        let RetryQueue::Http { url, .. } = queue;
-        let what = format!("retry queue {url}");
-        let look = async {
-            let url = drivers.places().fill(url, Fill::default())?;
-            drivers.retry().read(&url).await
-        };
-        match look.await {
-            Err(error) => Part {
-                found: Vec::new(),
-                checks: vec![refused(what, &error)],
-            },
-            Ok(now) => {
-                let outcome = if now.held {
-                    CheckOutcome::Warned
-                } else {
-                    CheckOutcome::Passed
-                };
-                let next = now
-                    .held
-                    .then_some("it is held already; recovery will leave it so");
-                let shown = format!("backlog {}, held {}, rate {:?}", now.backlog, now.held, now.rate);
-                Part {
-                    found: vec![RetryQueueSeen {
-                        entry,
-                        backlog: now.backlog,
-                        held: now.held,
-                        rate: now.rate,
-                    }],
-                    checks: vec![check(what, outcome, shown, next)],
-                }
-            }
-        }
-    });
-    Part::join(together(parts).await)
 }

@@ -1,18 +1,174 @@
-//! Recovery against real and faithful systems.
+//! Recovery against real systems (Redis, HAProxy) and against services that answer as the documented ones do.
+
+mod bad_luck;
+mod breakers;
+mod commands;
+mod faults;
+mod flags;
+mod gateway;
+mod parts;
+mod pools;
+mod preflight;
+mod retry;
+mod stand;
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use tokio::sync::mpsc;
 
 use super::*;
+use crate::{
+    drivers::{
+        Patience,
+        testing::{environment, nothing_to_do, plan},
+    },
+    model::{
+        environment::Environment,
+        ids::{RunId, ServiceName, StepName},
+        playbook::Playbook,
+        secret::Secrets,
+    },
+};
+
+/// What the keeper knows of a query.
+type Readings = Box<dyn Fn(&Query) -> Option<Reading> + Send + Sync>;
+
+/// A keeper that writes everything down in memory.
+pub(super) struct Ledger {
+    intents: mpsc::UnboundedSender<ChangeIntent>,
+    reading: Readings,
+    guard: Box<dyn Fn() -> Option<String> + Send + Sync>,
+    restarted: AtomicBool,
+    answered: bool,
+}
+
+impl Bus for Ledger {
+    fn intend(&self, change: ChangeIntent) -> BoxFuture<'_, ()> {
+        if matches!(change, ChangeIntent::Restart { .. }) {
+            self.restarted.store(true, Relaxed);
+        }
+        self.intents.send(change).unwrap();
+        Box::pin(async {})
+    }
+    fn progress(&self, _: StepId, _: StepState, _: String) {}
+    fn reading(&self, query: &Query) -> Option<Reading> {
+        (self.reading)(query)
+    }
+    fn guard_holds(&self) -> Option<String> {
+        (self.guard)()
+    }
+    fn restarted(&self, _: &InstanceName) -> bool {
+        self.restarted.load(Relaxed)
+    }
+    fn answered(&self, _: &FaultId) -> bool {
+        self.answered
+    }
+}
+
+/// A scene, and what was intended in it.
+pub(super) struct Stage {
+    pub scene: Scene,
+    intents: mpsc::UnboundedReceiver<ChangeIntent>,
+}
+
+impl Stage {
+    /// All intents since the last call.
+    pub fn intents(&mut self) -> Vec<ChangeIntent> {
+        std::iter::from_fn(|| self.intents.try_recv().ok()).collect()
+    }
+
+    /// The same scene after preflight.
+    pub async fn with_snapshot_read(mut self) -> Self {
+        let (snapshot, checks) = read_snapshot(&self.scene.plan, &self.scene.drivers).await;
+        let refused: Vec<_> = checks
+            .iter()
+            .filter(|c| c.outcome == crate::model::event::CheckOutcome::Refused)
+            .collect();
+        assert!(refused.is_empty(), "{refused:?}");
+        self.scene.snapshot = Arc::new(snapshot);
+        self
+    }
+}
+
+/// What the tests wait for: all of it short.
+pub(super) const SHORT: Patience = Patience {
+    connect: Span::millis(500),
+    call: Span::millis(500),
+    late: Span::millis(300),
+    step: Span::millis(1500),
+    confirm: Span::millis(1500),
+    guard: Span::millis(600),
+    poll: Span::millis(25),
+};
+
+pub(super) fn stage(environment: Environment, recovery: Playbook) -> Stage {
+    stage_with(environment, recovery, |_| {}, Secrets::none(), SHORT)
+}
+
+pub(super) fn stage_with(
+    environment: Environment,
+    recovery: Playbook,
+    change: impl FnOnce(&mut Ledger),
+    secrets: Secrets,
+    patience: Patience,
+) -> Stage {
+    staged(plan(environment, recovery), change, secrets, patience)
+}
+
+pub(super) fn staged(
+    plan: Plan,
+    change: impl FnOnce(&mut Ledger),
+    secrets: Secrets,
+    patience: Patience,
+) -> Stage {
+    let (sender, intents) = mpsc::unbounded_channel();
+    let mut ledger = Ledger {
+        intents: sender,
+        reading: Box::new(|_| None),
+        guard: Box::new(|| None),
+        restarted: AtomicBool::new(false),
+        answered: true,
+    };
+    change(&mut ledger);
+    let scene = Scene {
+        drivers: Arc::new(Drivers::with_patience(&plan, secrets, patience).unwrap()),
+        plan: Arc::new(plan),
+        snapshot: Arc::new(Snapshot::default()),
+        bus: Arc::new(ledger),
+    };
+    Stage { scene, intents }
+}
+
+pub(super) fn instance(name: &str) -> InstanceName {
+    InstanceName::new(name).unwrap()
+}
+
+/// Types a command as a person would; its output.
+pub(super) async fn type_by_hand(command: &str) -> String {
+    let output = tokio::process::Command::new("sh")
+        .args(["-c", command])
+        .output()
+        .await
+        .unwrap();
+    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(
+        output.status.success(),
+        "`{command}` failed: {text}\n(the tests need: apt-get install -y curl socat redis-tools)"
+    );
+    text
+}
 
 #[test]
 fn every_step_can_run_on_any_thread() {
     fn sendable<T: Send>(_: impl FnOnce(&'static Scene) -> T) {}
-    sendable(|s| faults(s, &[]));
+    sendable(|s| super::faults(s, &[]));
     sendable(|s| end_faults(s, &[]));
     sendable(injector);
     sendable(|s| drain(s, true));
     sendable(breakers_open);
-    sendable(flags);
+    sendable(super::flags);
     sendable(hold_retry);
-    sendable(pools);
+    sendable(super::pools);
     sendable(traffic);
     sendable(release_retry);
     sendable(left_behind);

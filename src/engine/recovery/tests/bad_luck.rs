@@ -1,0 +1,227 @@
+//! Each driver × {down, slow, refuses, broken, garbage}: never done, always a leftover with a command.
+
+use super::{
+    breakers::{playbook as breakers, via_app},
+    faults::{intent, one, with_a_rule},
+    flags::{at, playbook as flags},
+    parts::{haproxy, redis_server},
+    stand::{Actuator, Injector, Mood, Queue, Stand, nobody, silent},
+    *,
+};
+use crate::model::{
+    event::CheckOutcome,
+    playbook::Via,
+    snapshot::{BreakerSeen, BreakerState, FlagsSeen, GatewayServer, GatewayState, RetryQueueSeen},
+};
+
+const MOODS: [Mood; 4] = [Mood::Slow, Mood::Refuses, Mood::Broken, Mood::Garbage];
+
+/// Patience for a system that never gets well.
+const SHORTER: Patience = Patience {
+    call: Span::millis(150),
+    connect: Span::millis(150),
+    step: Span::millis(400),
+    confirm: Span::millis(400),
+    ..SHORT
+};
+
+fn failed(end: &StepEnd, case: &str) {
+    assert_eq!(end.state, StepState::Failed, "{case}: {}", end.detail);
+    assert!(end.gone.is_empty(), "{case}");
+    left(&end.leftovers, case);
+}
+
+fn left(leftovers: &[Leftover], case: &str) {
+    assert!(!leftovers.is_empty(), "{case}: nothing is left over");
+    for leftover in leftovers {
+        let by_hand = leftover.by_hand.as_deref().unwrap_or_default();
+        let typed = ["curl ", "redis-cli ", "socat "]
+            .iter()
+            .any(|c| by_hand.contains(c));
+        assert!(typed, "{case}: {by_hand:?}");
+        let shown = format!("{} {}", leftover.what, leftover.why);
+        assert!(!shown.chars().any(char::is_control), "{case}: {shown:?}");
+    }
+}
+
+fn at_order_0(address: &str) -> Environment {
+    environment(&[("order", "order-0", address)])
+}
+
+async fn injectors_fail(address: &str, case: &str) {
+    let plan = with_a_rule(at_order_0(address), nothing_to_do());
+    let stage = staged(plan, |_| {}, Secrets::none(), SHORTER);
+    failed(
+        &super::super::faults(&stage.scene, &[intent(address, "order-0", 1)]).await,
+        case,
+    );
+    failed(&super::super::injector(&stage.scene).await, case);
+    left(&left_behind(&stage.scene).await, case);
+}
+
+async fn breakers_fail(address: &str, via: Via, case: &str) {
+    let book = breakers(&["coupon"], via);
+    let mut stage = stage_with(at_order_0(address), book, |_| {}, Secrets::none(), SHORTER);
+    stage.scene.snapshot = Arc::new(Snapshot {
+        breakers: vec![BreakerSeen {
+            entry: 0,
+            instance: instance("order-0"),
+            name: "coupon".into(),
+            state: BreakerState::Closed,
+        }],
+        ..Snapshot::default()
+    });
+    failed(&breakers_open(&stage.scene).await, case);
+    failed(&traffic(&stage.scene).await, case);
+    left(&left_behind(&stage.scene).await, case);
+    assert!(needs_repair(&stage.scene).await.is_needed(), "{case}");
+}
+
+async fn queues_fail(address: &str, case: &str) {
+    let book = retry::playbook(address, 10.0, Span::seconds(1));
+    let mut stage = stage_with(environment(&[]), book, |_| {}, Secrets::none(), SHORTER);
+    stage.scene.snapshot = Arc::new(Snapshot {
+        retry_queues: vec![RetryQueueSeen {
+            entry: 0,
+            backlog: 0,
+            held: false,
+            rate: None,
+        }],
+        ..Snapshot::default()
+    });
+    failed(&hold_retry(&stage.scene).await, case);
+    failed(&release_retry(&stage.scene).await, case);
+    left(&left_behind(&stage.scene).await, case);
+    assert!(needs_repair(&stage.scene).await.is_needed(), "{case}");
+}
+
+async fn flags_fail(address: &str, login: Option<(&str, &str)>, secrets: Secrets, case: &str) {
+    let mut stage = stage_with(at(address, login), flags(10), |_| {}, secrets, SHORTER);
+    stage.scene.snapshot = Arc::new(Snapshot {
+        flags: vec![FlagsSeen {
+            entry: 0,
+            keys: Vec::new(),
+        }],
+        ..Snapshot::default()
+    });
+    failed(&super::super::flags(&stage.scene).await, case);
+    left(&left_behind(&stage.scene).await, case);
+    assert!(needs_repair(&stage.scene).await.is_needed(), "{case}");
+    let (_, checks) = read_snapshot(&stage.scene.plan, &stage.scene.drivers).await;
+    assert_eq!(checks[0].outcome, CheckOutcome::Refused, "{case}");
+}
+
+fn gateway_stage(socket: &str) -> Stage {
+    let book = gateway::playbook(socket, Span::ZERO);
+    let mut stage = stage_with(
+        gateway::one_target("order-0"),
+        book,
+        |_| {},
+        Secrets::none(),
+        SHORTER,
+    );
+    stage.scene.snapshot = Arc::new(Snapshot {
+        gateway: vec![GatewayServer {
+            instance: instance("order-0"),
+            weight: 100,
+            initial_weight: 100,
+            state: GatewayState::Ready,
+        }],
+        ..Snapshot::default()
+    });
+    stage
+}
+
+async fn gateway_fails(socket: &str, case: &str) {
+    let stage = gateway_stage(socket);
+    failed(&drain(&stage.scene, true).await, case);
+    failed(&traffic(&stage.scene).await, case);
+    left(&left_behind(&stage.scene).await, case);
+}
+
+#[tokio::test]
+async fn an_injector_that_does_not_answer_well_is_never_called_clear() {
+    injectors_fail(&nobody().await, "injector down").await;
+    let (stand, _) = one(&Injector::default()).await;
+    for mood in MOODS {
+        stand.turn(mood);
+        injectors_fail(&stand.address, &format!("injector {mood:?}")).await;
+    }
+}
+
+#[tokio::test]
+async fn an_actuator_that_does_not_answer_well_is_never_called_closed() {
+    let stand = Stand::start(Actuator::with(&[("coupon", "OPEN")]).await.router()).await;
+    for via in [via_app(), Via::Close, Via::Wait] {
+        breakers_fail(&nobody().await, via.clone(), "actuator down").await;
+        for mood in MOODS {
+            stand.turn(mood);
+            breakers_fail(&stand.address, via.clone(), &format!("actuator {mood:?}")).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_retry_queue_that_does_not_answer_well_is_never_called_released() {
+    queues_fail(&nobody().await, "queue down").await;
+    let stand = Stand::start(Queue::of(500, false, None).router()).await;
+    for mood in MOODS {
+        stand.turn(mood);
+        queues_fail(&stand.address, &format!("queue {mood:?}")).await;
+    }
+}
+
+#[tokio::test]
+async fn a_redis_that_does_not_answer_well_is_never_called_clean() {
+    flags_fail(&nobody().await, None, Secrets::none(), "redis down").await;
+    let silent = silent().await;
+    flags_fail(&silent.address, None, Secrets::none(), "redis slow").await;
+    let web = Stand::start(Queue::of(0, false, None).router()).await;
+    flags_fail(&web.address, None, Secrets::none(), "redis garbage").await;
+    let locked = redis_server(&["--requirepass", "pw-of-the-test"]).await;
+    flags_fail(&locked.address, None, Secrets::none(), "redis refuses").await;
+    flags_fail(
+        &locked.address,
+        Some(("default", "x")),
+        Secrets::none(),
+        "redis secret missing",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_gateway_that_does_not_answer_well_is_never_called_back() {
+    gateway_fails(&nobody().await, "gateway down").await;
+    gateway_fails("/nonexistent/haproxy.sock", "gateway socket missing").await;
+    let silent = silent().await;
+    gateway_fails(&silent.address, "gateway slow").await;
+    let web = Stand::start(Queue::of(0, false, None).router()).await;
+    gateway_fails(&web.address, "gateway garbage").await;
+    // One that can be read and not changed: what differs stays, and is seen.
+    let part = haproxy().await;
+    failed(
+        &drain(&gateway_stage(&part.operator).scene, true).await,
+        "gateway refuses",
+    );
+    let admin = gateway_stage(&part.admin);
+    assert_eq!(drain(&admin.scene, true).await.state, StepState::Done);
+    failed(
+        &traffic(&gateway_stage(&part.operator).scene).await,
+        "gateway refuses",
+    );
+}
+
+#[tokio::test]
+async fn a_healthy_system_needs_no_repair() {
+    let injector = Injector::default();
+    let (_stand, environment) = one(&injector).await;
+    let stage = staged(
+        with_a_rule(environment, nothing_to_do()),
+        |_| {},
+        Secrets::none(),
+        SHORT,
+    );
+    let stage = stage.with_snapshot_read().await;
+    assert!(!needs_repair(&stage.scene).await.is_needed());
+    assert!(left_behind(&stage.scene).await.is_empty());
+}

@@ -1,0 +1,225 @@
+//! Flags in a real Redis.
+
+use super::{
+    parts::{RedisPart, redis_server},
+    *,
+};
+use crate::{
+    drivers::redis::{Glob, Key},
+    model::{
+        environment::{Redis, SecretRef},
+        ids::ServerName,
+        playbook::Flags,
+        secret::SecretText,
+    },
+};
+
+pub(super) fn playbook(at_most: u32) -> Playbook {
+    Playbook {
+        flags: vec![Flags::Redis {
+            server: ServerName::new("main").unwrap(),
+            pattern: "degrade:order:*".into(),
+            at_most,
+        }],
+        ..nothing_to_do()
+    }
+}
+
+pub(super) fn at(address: &str, login: Option<(&str, &str)>) -> Environment {
+    let server = Redis {
+        address: address.to_owned(),
+        user: login.map(|l| l.0.to_owned()),
+        password: login.map(|_| SecretRef::Env("FLAGS_PASSWORD".into())),
+        db: 0,
+    };
+    let mut environment = environment(&[]);
+    environment.redis.insert(ServerName::new("main").unwrap(), server);
+    environment
+}
+
+fn secrets(password: &str) -> Secrets {
+    let mut secrets = Secrets::none();
+    secrets.insert(SecretRef::Env("FLAGS_PASSWORD".into()), SecretText::new(password));
+    secrets
+}
+
+async fn ready(redis: &RedisPart, at_most: u32) -> Stage {
+    stage(at(&redis.address, None), playbook(at_most))
+        .with_snapshot_read()
+        .await
+}
+
+#[tokio::test]
+async fn only_the_flags_that_the_drill_caused_are_deleted() {
+    let redis = redis_server(&[]).await;
+    redis.set(&["degrade:order:old", "degrade:cart:x", "other"]).await;
+    let mut stage = ready(&redis, 1000).await;
+    assert_eq!(super::super::flags(&stage.scene).await.state, StepState::Nothing);
+    redis.set(&["degrade:order:1", "degrade:order:2"]).await;
+    assert_eq!(needs_repair(&stage.scene).await.flags, 2);
+    let end = super::super::flags(&stage.scene).await;
+    assert_eq!(
+        (end.state, end.detail.as_str()),
+        (StepState::Done, "2 removed; 1 kept, older than the drill")
+    );
+    assert_eq!(
+        redis.keys().await,
+        ["degrade:cart:x", "degrade:order:old", "other"]
+    );
+    assert!(matches!(
+        stage.intents()[..],
+        [ChangeIntent::Flags { count: 2, .. }]
+    ));
+    assert!(left_behind(&stage.scene).await.is_empty());
+}
+
+#[tokio::test]
+async fn flags_that_are_written_again_are_deleted_again_and_it_is_said() {
+    let redis = redis_server(&[]).await;
+    let stage = ready(&redis, 1000).await;
+    redis.set(&["degrade:order:1"]).await;
+    let again = async {
+        while !redis.keys().await.is_empty() {}
+        redis.set(&["degrade:order:1"]).await;
+    };
+    // The write lands between two looks of the step, or after it: then the final read tells.
+    let (end, ()) = tokio::join!(super::super::flags(&stage.scene), again);
+    let second = super::super::flags(&stage.scene).await;
+    let said = end.detail.contains("1 of them written again") || second.detail.starts_with("1 removed");
+    assert!(said, "{} / {}", end.detail, second.detail);
+    assert!(redis.keys().await.is_empty());
+}
+
+#[tokio::test]
+async fn flags_that_never_stay_away_are_a_leftover() {
+    let redis = redis_server(&[]).await;
+    let stage = ready(&redis, 1000).await;
+    redis.set(&["degrade:order:1"]).await;
+    let writer = async {
+        loop {
+            redis.set(&["degrade:order:1"]).await;
+        }
+    };
+    let end = tokio::select! {
+        end = super::super::flags(&stage.scene) => end,
+        () = writer => unreachable!(),
+    };
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    redis.set(&["degrade:order:1"]).await;
+    type_by_hand(end.leftovers[0].by_hand.as_deref().unwrap()).await;
+    assert!(redis.keys().await.is_empty());
+}
+
+#[tokio::test]
+async fn more_flags_than_at_most_are_refused_and_none_is_deleted() {
+    let redis = redis_server(&[]).await;
+    redis.set(&["degrade:order:old"]).await;
+    let stage = ready(&redis, 2).await;
+    redis.set(&["degrade:order:1", "degrade:order:2"]).await;
+    let end = super::super::flags(&stage.scene).await;
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    assert_eq!(redis.keys().await.len(), 3);
+    // By hand: everything but what was there before.
+    type_by_hand(end.leftovers[0].by_hand.as_deref().unwrap()).await;
+    assert_eq!(redis.keys().await, ["degrade:order:old"]);
+}
+
+#[tokio::test]
+async fn without_a_snapshot_no_flag_is_deleted() {
+    let redis = redis_server(&[]).await;
+    redis.set(&["degrade:order:1"]).await;
+    let stage = stage(at(&redis.address, None), playbook(10));
+    let end = super::super::flags(&stage.scene).await;
+    assert_eq!((end.state, end.leftovers.len()), (StepState::Failed, 1));
+    assert_eq!(redis.keys().await, ["degrade:order:1"]);
+}
+
+#[tokio::test]
+async fn rights_are_proved_before_and_del_stands_in_for_unlink() {
+    let redis = redis_server(&[]).await;
+    redis
+        .ask(&[
+            "ACL",
+            "SETUSER",
+            "only-del",
+            "on",
+            ">pw-only-del",
+            "~degrade:*",
+            "+scan",
+            "+del",
+            "+acl|whoami",
+        ])
+        .await;
+    redis
+        .ask(&[
+            "ACL",
+            "SETUSER",
+            "reader",
+            "on",
+            ">pw-only-del",
+            "~*",
+            "+@read",
+            "+acl",
+        ])
+        .await;
+    redis.set(&["degrade:order:before"]).await;
+    let login = at(&redis.address, Some(("only-del", "x")));
+    let stage = stage_with(login, playbook(10), |_| {}, secrets("pw-only-del"), SHORT)
+        .with_snapshot_read()
+        .await;
+    redis.set(&["degrade:order:1"]).await;
+    let end = super::super::flags(&stage.scene).await;
+    assert_eq!(end.state, StepState::Done, "{}", end.detail);
+    assert_eq!(redis.keys().await, ["degrade:order:before"]);
+
+    for (user, password) in [("reader", "pw-only-del"), ("only-del", "wrong-password")] {
+        let stage = stage_with(
+            at(&redis.address, Some((user, "x"))),
+            playbook(10),
+            |_| {},
+            secrets(password),
+            SHORT,
+        );
+        let (_, checks) = read_snapshot(&stage.scene.plan, &stage.scene.drivers).await;
+        assert_eq!(
+            checks[0].outcome,
+            crate::model::event::CheckOutcome::Refused,
+            "{user}"
+        );
+        assert!(!format!("{checks:?}").contains(password));
+    }
+    assert_eq!(redis.keys().await, ["degrade:order:before"]);
+}
+
+#[tokio::test]
+async fn keys_that_are_no_text_are_kept_and_deleted_by_their_bytes() {
+    let redis = redis_server(&[]).await;
+    let client = redis::Client::open(format!("redis://{}/", redis.address)).unwrap();
+    let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+    let set = async |connection: &mut redis::aio::MultiplexedConnection, key: &[u8]| {
+        let () = redis::cmd("SET")
+            .arg(key)
+            .arg(1)
+            .query_async(connection)
+            .await
+            .unwrap();
+    };
+    set(&mut connection, b"degrade:order:\xfe'kept").await;
+    let stage = ready(&redis, 10).await;
+    set(&mut connection, b"degrade:order:\xff'caused").await;
+    let left = left_behind(&stage.scene).await;
+    type_by_hand(left[0].by_hand.as_deref().unwrap()).await;
+    let server = stage
+        .scene
+        .drivers
+        .redis(&ServerName::new("main").unwrap())
+        .unwrap();
+    let keys = server
+        .matching(&Glob::new("degrade:*").unwrap(), 10)
+        .await
+        .unwrap();
+    assert_eq!(
+        keys.into_iter().collect::<Vec<_>>(),
+        [Key::new(&b"degrade:order:\xfe'kept"[..])]
+    );
+}

@@ -1,0 +1,193 @@
+//! The gateway: a real HAProxy.
+
+use super::{parts::haproxy, *};
+use crate::{
+    drivers::haproxy::Server,
+    model::{amount::Share, playbook::Gateway, snapshot::GatewayState},
+};
+
+pub(super) fn playbook(socket: &str, hold: Span) -> Playbook {
+    Playbook {
+        gateway: Some(Gateway::Haproxy {
+            socket: socket.to_owned(),
+            backend: "order".into(),
+            ramp: vec![Share(0.1), Share(0.3), Share(1.0)],
+            hold,
+        }),
+        ..nothing_to_do()
+    }
+}
+
+pub(super) fn one_target(name: &str) -> Environment {
+    environment(&[("order", name, "127.0.0.1:9")])
+}
+
+async fn server(stage: &Stage, socket: &str, name: &str) -> Server {
+    let haproxy = stage.scene.drivers.haproxy(socket, "order").unwrap();
+    haproxy
+        .servers()
+        .await
+        .unwrap()
+        .into_iter()
+        .find(|s| s.name == name)
+        .unwrap()
+}
+
+fn weights(intents: &[ChangeIntent]) -> Vec<&str> {
+    let to = |i| match i {
+        &ChangeIntent::Gateway {
+            ref to,
+            weight: 100 | 1,
+            state: GatewayState::Ready,
+            ..
+        } => to.as_str(),
+        other => panic!("{other:?}"),
+    };
+    intents.iter().map(to).collect()
+}
+
+#[tokio::test]
+async fn a_target_goes_out_and_comes_back_in_stages_to_exactly_what_it_was() {
+    let part = haproxy().await;
+    for socket in [&part.admin, &part.unix] {
+        let stage = stage(one_target("order-0"), playbook(socket, Span::millis(60)));
+        let mut stage = stage.with_snapshot_read().await;
+        assert_eq!(drain(&stage.scene, false).await.state, StepState::Nothing);
+        let end = drain(&stage.scene, true).await;
+        assert_eq!(
+            (end.state, end.detail.as_str()),
+            (StepState::Done, "order-0 weight 100 → 0; 3 serve")
+        );
+        assert_eq!(server(&stage, socket, "order-0").await.weight, 0);
+        assert_eq!(drain(&stage.scene, true).await.state, StepState::Nothing);
+        assert_eq!(left_behind(&stage.scene).await.len(), 1);
+        let end = traffic(&stage.scene).await;
+        assert_eq!(
+            (end.state, end.leftovers),
+            (StepState::Done, vec![]),
+            "{}",
+            end.detail
+        );
+        assert_eq!(
+            weights(&stage.intents()),
+            ["weight 0", "weight 10", "weight 30", "weight 100"]
+        );
+        let back = server(&stage, socket, "order-0").await;
+        assert_eq!((back.weight, back.state), (100, GatewayState::Ready));
+        assert_eq!(traffic(&stage.scene).await.state, StepState::Nothing);
+        assert!(left_behind(&stage.scene).await.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_weight_of_one_comes_back_and_a_state_set_meanwhile_is_undone() {
+    let part = haproxy().await;
+    let stage = stage(one_target("order-9"), playbook(&part.admin, Span::ZERO));
+    let stage = stage.with_snapshot_read().await;
+    drain(&stage.scene, true).await;
+    let haproxy = stage.scene.drivers.haproxy(&part.admin, "order").unwrap();
+    haproxy
+        .set_state(&instance("order-9"), GatewayState::Maint)
+        .await
+        .unwrap();
+    assert_eq!(traffic(&stage.scene).await.state, StepState::Done);
+    let back = server(&stage, &part.admin, "order-9").await;
+    assert_eq!((back.weight, back.state), (1, GatewayState::Ready));
+}
+
+#[tokio::test]
+async fn a_server_that_was_out_before_the_drill_stays_out() {
+    let part = haproxy().await;
+    let stage = stage(one_target("order-0"), playbook(&part.admin, Span::ZERO));
+    let haproxy = stage.scene.drivers.haproxy(&part.admin, "order").unwrap();
+    haproxy
+        .set_state(&instance("order-0"), GatewayState::Drain)
+        .await
+        .unwrap();
+    haproxy.set_weight(&instance("order-0"), 40).await.unwrap();
+    let mut stage = stage.with_snapshot_read().await;
+    assert_eq!(drain(&stage.scene, true).await.state, StepState::Nothing);
+    assert_eq!(traffic(&stage.scene).await.state, StepState::Nothing);
+    assert!(stage.intents().is_empty());
+    haproxy
+        .set_state(&instance("order-0"), GatewayState::Ready)
+        .await
+        .unwrap();
+    assert_eq!(traffic(&stage.scene).await.state, StepState::Done);
+    let back = server(&stage, &part.admin, "order-0").await;
+    assert_eq!((back.weight, back.state), (40, GatewayState::Drain));
+}
+
+#[tokio::test]
+async fn nothing_is_drained_that_the_rest_cannot_carry() {
+    let part = haproxy().await;
+    let rows = [
+        ("order", "order-0", "a:1"),
+        ("order", "order-1", "a:2"),
+        ("order", "order-2", "a:3"),
+    ];
+    let stage = stage(environment(&rows), playbook(&part.admin, Span::ZERO))
+        .with_snapshot_read()
+        .await;
+    let end = drain(&stage.scene, true).await;
+    assert_eq!(
+        (end.state, server(&stage, &part.admin, "order-0").await.weight),
+        (StepState::Nothing, 100)
+    );
+    assert!(end.detail.contains("cannot carry the load"), "{}", end.detail);
+}
+
+#[tokio::test]
+async fn a_guard_that_breaks_on_the_way_up_stops_below_that_stage() {
+    let part = haproxy().await;
+    let (address, hurt) = (part.admin.clone(), Arc::new(AtomicBool::new(false)));
+    let seen = hurt.clone();
+    let guard = move |ledger: &mut Ledger| {
+        ledger.guard = Box::new(move || seen.load(Relaxed).then(|| "order_p99 users 900ms".to_owned()));
+    };
+    let book = playbook(&address, Span::millis(300));
+    let stage = stage_with(one_target("order-0"), book, guard, Secrets::none(), SHORT)
+        .with_snapshot_read()
+        .await;
+    drain(&stage.scene, true).await;
+    let haproxy = stage.scene.drivers.haproxy(&address, "order").unwrap();
+    // Users are hurt whenever the target has more than 10 of its weight.
+    let feel = async {
+        loop {
+            let servers = haproxy.servers().await.unwrap();
+            hurt.store(
+                servers.iter().any(|s| s.name == "order-0" && s.weight > 10),
+                Relaxed,
+            );
+        }
+    };
+    let end = tokio::select! {
+        end = traffic(&stage.scene) => end,
+        () = feel => unreachable!(),
+    };
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    assert_eq!(server(&stage, &address, "order-0").await.weight, 10);
+    assert!(end.leftovers[0].why.contains("bad at 30%"), "{:?}", end.leftovers);
+    type_by_hand(end.leftovers[0].by_hand.as_deref().unwrap()).await;
+    assert!(left_behind(&stage.scene).await.is_empty());
+}
+
+#[tokio::test]
+async fn the_commands_by_hand_work_over_both_sockets() {
+    let part = haproxy().await;
+    for socket in [&part.admin, &part.unix] {
+        let stage = stage(one_target("order-0"), playbook(socket, Span::ZERO))
+            .with_snapshot_read()
+            .await;
+        let haproxy = stage.scene.drivers.haproxy(socket, "order").unwrap();
+        haproxy.set_weight(&instance("order-0"), 7).await.unwrap();
+        haproxy
+            .set_state(&instance("order-0"), GatewayState::Maint)
+            .await
+            .unwrap();
+        let left = left_behind(&stage.scene).await;
+        assert_eq!(left[0].what, "order-0 at the gateway: weight 7, Maint");
+        type_by_hand(left[0].by_hand.as_deref().unwrap()).await;
+        assert!(left_behind(&stage.scene).await.is_empty());
+    }
+}

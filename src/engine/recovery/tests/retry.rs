@@ -1,0 +1,148 @@
+//! Retry queues that really let messages go.
+
+use super::{
+    stand::{Queue, Stand},
+    *,
+};
+use crate::model::playbook::RetryQueue;
+
+pub(super) fn playbook(address: &str, rate: f64, within: Span) -> Playbook {
+    Playbook {
+        retry_queues: vec![RetryQueue::Http {
+            url: format!("http://{address}/app/retry"),
+            rate,
+            within,
+        }],
+        ..nothing_to_do()
+    }
+}
+
+async fn ready(queue: &Queue, rate: f64, within: Span) -> (Stand, Stage) {
+    let stand = Stand::start(queue.router()).await;
+    let book = playbook(&stand.address, rate, within);
+    let stage = stage(environment(&[]), book).with_snapshot_read().await;
+    (stand, stage)
+}
+
+#[tokio::test]
+async fn a_grown_queue_is_held_then_let_go_at_its_rate_and_left_as_it_stood() {
+    let queue = Queue::of(0, false, Some(1000.0));
+    let (_stand, mut stage) = ready(&queue, 500.0, Span::seconds(20)).await;
+    assert_eq!(hold_retry(&stage.scene).await.state, StepState::Nothing);
+    assert_eq!(release_retry(&stage.scene).await.state, StepState::Nothing);
+    queue.state().await.backlog = 2000.0;
+    assert!(needs_repair(&stage.scene).await.backlog_over > 0);
+    assert_eq!(hold_retry(&stage.scene).await.state, StepState::Held);
+    assert_eq!(hold_retry(&stage.scene).await.state, StepState::Held);
+    queue.state().await.backlog = 800.0;
+    let end = release_retry(&stage.scene).await;
+    assert_eq!(
+        (end.state, end.leftovers),
+        (StepState::Done, vec![]),
+        "{}",
+        end.detail
+    );
+    let measured: f64 = end
+        .detail
+        .split(" at ")
+        .nth(1)
+        .unwrap()
+        .split("/s")
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!((490.0..=510.0).contains(&measured), "{}", end.detail);
+    let now = queue.state().await;
+    assert_eq!((now.held, now.rate), (false, Some(1000.0)));
+    drop(now);
+    assert_eq!(stage.intents().len(), 3, "held, let go, as it stood");
+    assert!(left_behind(&stage.scene).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_release_that_does_not_arrive_goes_on_at_its_rate_and_is_a_leftover() {
+    let queue = Queue::of(0, false, None);
+    let (_stand, stage) = ready(&queue, 10.0, Span::millis(400)).await;
+    {
+        let mut state = queue.state().await;
+        (state.held, state.backlog) = (true, 5000.0);
+    }
+    let end = release_retry(&stage.scene).await;
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    assert!(end.leftovers[0].why.contains("before"), "{:?}", end.leftovers);
+    let now = queue.state().await;
+    assert_eq!(
+        (now.held, now.rate),
+        (false, Some(10.0)),
+        "without a limit it would be the storm again"
+    );
+    drop(now);
+    type_by_hand(end.leftovers[0].by_hand.as_deref().unwrap()).await;
+    assert_eq!(queue.state().await.rate, None);
+}
+
+#[tokio::test]
+async fn a_queue_that_was_held_before_the_drill_stays_held() {
+    let queue = Queue::of(10, true, Some(50.0));
+    let (_stand, mut stage) = ready(&queue, 500.0, Span::seconds(5)).await;
+    queue.state().await.backlog = 3000.0;
+    assert_eq!(hold_retry(&stage.scene).await.state, StepState::Held);
+    let end = release_retry(&stage.scene).await;
+    assert_eq!(
+        (end.state, end.leftovers.len()),
+        (StepState::Failed, 1),
+        "{}",
+        end.detail
+    );
+    assert_eq!(queue.state().await.backlog, 3000.0);
+    assert!(stage.intents().is_empty());
+}
+
+#[tokio::test]
+async fn a_switch_that_says_yes_and_does_nothing_is_not_believed() {
+    let queue = Queue::of(0, false, Some(5.0));
+    let (_stand, stage) = ready(&queue, 500.0, Span::seconds(5)).await;
+    {
+        let mut state = queue.state().await;
+        (state.deaf, state.backlog) = (true, 3000.0);
+    }
+    for end in [hold_retry(&stage.scene).await, release_retry(&stage.scene).await] {
+        assert_eq!(
+            (end.state, end.leftovers.len()),
+            (StepState::Failed, 1),
+            "{}",
+            end.detail
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_bad_guard_holds_the_queue_again_until_it_is_well() {
+    let queue = Queue::of(0, false, None);
+    let stand = Stand::start(queue.router()).await;
+    let bad = Arc::new(AtomicBool::new(true));
+    let seen = bad.clone();
+    let guard = move |ledger: &mut Ledger| {
+        ledger.guard = Box::new(move || seen.load(Relaxed).then(|| "order_success users 98%".to_owned()));
+    };
+    let book = playbook(&stand.address, 1000.0, Span::seconds(20));
+    let stage = stage_with(environment(&[]), book, guard, Secrets::none(), SHORT)
+        .with_snapshot_read()
+        .await;
+    {
+        let mut state = queue.state().await;
+        (state.held, state.backlog) = (true, 1000.0);
+    }
+    let calm_down = async {
+        while queue.state().await.held {
+            tokio::task::yield_now().await;
+        }
+        while !queue.state().await.held {
+            tokio::task::yield_now().await;
+        }
+        bad.store(false, Relaxed);
+    };
+    let (end, ()) = tokio::join!(release_retry(&stage.scene), calm_down);
+    assert_eq!(end.state, StepState::Done, "{}", end.detail);
+}
