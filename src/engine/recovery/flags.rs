@@ -164,7 +164,6 @@ async fn flush(scene: &Scene, entry: &Entry<'_>) -> StepEnd {
         }
         if round > 0 {
             again += caused.len();
-            scene.pause().await;
         }
         let change = ChangeIntent::Flags {
             pattern: entry.pattern.to_owned(),
@@ -175,6 +174,8 @@ async fn flush(scene: &Scene, entry: &Entry<'_>) -> StepEnd {
             Ok(count) => removed += count,
             Err(error) => return failed(Ok(&caused), error.to_string()),
         }
+        // The service gets the time to write them again: what is seen at once proves little.
+        scene.pause().await;
     }
     StepEnd::new(StepState::Failed, "not decided")
 }

@@ -71,10 +71,17 @@ async fn breakers_fail(address: &str, via: Via, case: &str) {
         }],
         ..Snapshot::default()
     });
-    failed(&breakers_open(&stage.scene).await, case);
-    failed(&traffic(&stage.scene).await, case);
-    left(&left_behind(&stage.scene).await, case);
-    assert!(needs_repair(&stage.scene).await.is_needed(), "{case}");
+    let scene = &stage.scene;
+    let (opened, back, behind, repair) = tokio::join!(
+        breakers_open(scene),
+        traffic(scene),
+        left_behind(scene),
+        needs_repair(scene)
+    );
+    failed(&opened, case);
+    failed(&back, case);
+    left(&behind, case);
+    assert!(repair.is_needed(), "{case}");
 }
 
 async fn queues_fail(address: &str, case: &str) {
@@ -89,10 +96,17 @@ async fn queues_fail(address: &str, case: &str) {
         }],
         ..Snapshot::default()
     });
-    failed(&hold_retry(&stage.scene).await, case);
-    failed(&release_retry(&stage.scene).await, case);
-    left(&left_behind(&stage.scene).await, case);
-    assert!(needs_repair(&stage.scene).await.is_needed(), "{case}");
+    let scene = &stage.scene;
+    let (held, released, behind, repair) = tokio::join!(
+        hold_retry(scene),
+        release_retry(scene),
+        left_behind(scene),
+        needs_repair(scene)
+    );
+    failed(&held, case);
+    failed(&released, case);
+    left(&behind, case);
+    assert!(repair.is_needed(), "{case}");
 }
 
 async fn flags_fail(address: &str, login: Option<(&str, &str)>, secrets: Secrets, case: &str) {
