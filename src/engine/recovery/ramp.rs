@@ -163,18 +163,29 @@ fn stage_weight(weight: u32, share: Share) -> u32 {
     scaled.clamp(1.min(weight), weight)
 }
 
-/// Holds a stage; tells which guard is bad as soon as one is.
+/// Holds a stage; tells which guard is bad for more than one of its samples. A stage never ends on a bad one.
 async fn hold(scene: &Scene, hold: Span, share: Share) -> Option<String> {
     let begin = Instant::now();
-    while elapsed(begin) < hold {
-        if let Some(which) = scene.bus.guard_holds() {
-            return Some(which);
+    let mut bad_since = None;
+    loop {
+        match scene.bus.guard_holds() {
+            Some(which) => {
+                let since = *bad_since.get_or_insert_with(Instant::now);
+                if elapsed(since) > scene.plan.drill.guard.every {
+                    return Some(which);
+                }
+            }
+            None => {
+                bad_since = None;
+                if elapsed(begin) >= hold {
+                    return None;
+                }
+            }
         }
         let so_far = Span::seconds(elapsed(begin).0 / 1000);
         scene.waiting(StepId::Traffic, format!("{share} held {so_far} of {hold}"));
         scene.pause().await;
     }
-    scene.bus.guard_holds()
 }
 
 /// Waits for every guard to hold; tells which one does not if the patience ends.
