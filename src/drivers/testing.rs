@@ -77,6 +77,7 @@ pub fn plan(environment: Environment, recovery: Playbook) -> Plan {
         environment,
         started_by: "someone".into(),
         purpose: Purpose::Drill,
+        attended: true,
         lang: Lang::En,
         allclear_version: "0".into(),
     }
