@@ -163,6 +163,7 @@ pub(crate) fn plan() -> Plan {
         },
         started_by: "commander".to_owned(),
         purpose: Purpose::Drill,
+        attended: true,
         lang: Lang::En,
         allclear_version: "0.1.0".to_owned(),
     }

@@ -159,7 +159,7 @@ fn an_event_that_could_not_be_read_back_is_refused_and_not_written() {
         lowest: 0.0,
         highest: 0.0,
         smallest_detectable: None,
-        last: None,
+        edges: vec![],
     };
     levels.levels.insert(query, level);
     let error = journal
