@@ -1,0 +1,182 @@
+//! What lies in a bundle.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use tempfile::NamedTempFile;
+
+use crate::{
+    journal::RunDir,
+    model::{secret::Secrets, text::Lang},
+};
+
+use super::{
+    error::ReportError,
+    evidence::Evidence,
+    html,
+    manifest::{MAX_BYTES, MAX_FILES, check_name},
+    mask::Mask,
+    sheet,
+};
+
+/// One file of a bundle.
+pub(super) struct Entry {
+    pub(super) name: String,
+    content: Content,
+}
+
+enum Content {
+    Bytes(Vec<u8>),
+    /// A file as long as it was when the export began: the run may still go on.
+    File(PathBuf, u64),
+    Masked(NamedTempFile),
+}
+
+impl Entry {
+    fn bytes(name: &str, bytes: impl Into<Vec<u8>>) -> Self {
+        Self {
+            name: name.to_owned(),
+            content: Content::Bytes(bytes.into()),
+        }
+    }
+
+    /// Opens it. It reads the same each time.
+    pub(super) fn open(&self) -> Result<Box<dyn Read + '_>, ReportError> {
+        match &self.content {
+            Content::Bytes(bytes) => Ok(Box::new(bytes.as_slice())),
+            Content::File(path, len) => {
+                let file = File::open(path).map_err(ReportError::doing("open", path))?;
+                Ok(Box::new(file.take(*len)))
+            }
+            Content::Masked(copy) => {
+                let file = copy.reopen().map_err(ReportError::doing("open", copy.path()))?;
+                Ok(Box::new(file))
+            }
+        }
+    }
+}
+
+/// The files of a bundle by name, and what is missing from it.
+pub(super) fn contents(
+    run: &RunDir,
+    evidence: &mut Evidence,
+    lang: Lang,
+    secrets: &Secrets,
+) -> Result<Vec<Entry>, ReportError> {
+    let mask = Mask::new([secrets, &run.secrets()?]);
+    let mut entries = Vec::new();
+    for (name, path) in [
+        ("journal.jsonl", run.journal_file()),
+        ("samples.jsonl", run.samples_file()),
+    ] {
+        match events(name, &path, &mask)? {
+            Some(entry) => entries.push(entry),
+            None => evidence.missing.push(format!("there is no {name}")),
+        }
+    }
+    if let Some(plan) = &evidence.plan {
+        entries.push(Entry::bytes("plan.json", mask.text(&json(plan))));
+        entries.push(Entry::bytes("drill.yaml", mask.text(&plan.drill_source)));
+    }
+    artifacts(
+        &run.artifacts(),
+        "artifacts",
+        &mask,
+        &mut entries,
+        &mut evidence.missing,
+    )?;
+    let told = [
+        ("sheet.json", json(&sheet::sheet(evidence))),
+        ("findings.json", json(&sheet::findings(&evidence.view, lang))),
+        ("report.html", html::page(evidence, lang)),
+    ];
+    entries.extend(told.map(|(name, text)| Entry::bytes(name, mask.text(&text))));
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    for line in &mut evidence.missing {
+        *line = mask.text(line);
+    }
+    Ok(entries)
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string_pretty(value).expect("reports have no keys but strings") + "\n"
+}
+
+fn events(name: &str, path: &Path, mask: &Mask) -> Result<Option<Entry>, ReportError> {
+    let len = match fs::metadata(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other.map_err(ReportError::doing("look at", path))?.len(),
+    };
+    let found = mask
+        .occurs_in(path, len)
+        .map_err(ReportError::doing("read", path))?;
+    let content = if found {
+        Content::Masked(mask.events(path, len).map_err(ReportError::doing("mask", path))?)
+    } else {
+        Content::File(path.to_owned(), len)
+    };
+    Ok(Some(Entry {
+        name: name.to_owned(),
+        content,
+    }))
+}
+
+/// Plain files only: a link could lead anywhere.
+fn artifacts(
+    dir: &Path,
+    name: &str,
+    mask: &Mask,
+    entries: &mut Vec<Entry>,
+    missing: &mut Vec<String>,
+) -> Result<(), ReportError> {
+    let mut found: Vec<fs::DirEntry> = match fs::read_dir(dir) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        other => other
+            .map_err(ReportError::doing("list", dir))?
+            .filter_map(Result::ok)
+            .collect(),
+    };
+    found.sort_by_key(fs::DirEntry::file_name);
+    for entry in found {
+        let path = entry.path();
+        let name = format!("{name}/{}", entry.file_name().to_string_lossy());
+        let meta = fs::symlink_metadata(&path).map_err(ReportError::doing("look at", &path))?;
+        if meta.is_dir() && check_name(&name).is_ok() {
+            artifacts(&path, &name, mask, entries, missing)?;
+        } else if let Some(why) = unfit(&path, &name, &meta, mask, entries.len())? {
+            missing.push(format!(
+                "{} is left out: {why}",
+                crate::model::text::harmless(&name, 200)
+            ));
+        } else {
+            let content = Content::File(path, meta.len());
+            entries.push(Entry { name, content });
+        }
+    }
+    Ok(())
+}
+
+fn unfit(
+    path: &Path,
+    name: &str,
+    meta: &fs::Metadata,
+    mask: &Mask,
+    count: usize,
+) -> Result<Option<&'static str>, ReportError> {
+    if let Err(why) = check_name(name) {
+        return Ok(Some(why));
+    }
+    if !meta.is_file() {
+        return Ok(Some("it is not a plain file"));
+    }
+    if count + 10 >= MAX_FILES || meta.len() > MAX_BYTES / 4 {
+        return Ok(Some("there is too much"));
+    }
+    let found = mask
+        .occurs_in(path, meta.len())
+        .map_err(ReportError::doing("read", path))?;
+    Ok(found.then_some("it holds a secret"))
+}
