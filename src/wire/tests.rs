@@ -415,3 +415,56 @@ fn the_directory_is_short_whatever_the_environment_says() {
     let run = RunId::new("7f3a01").unwrap();
     assert_eq!(socket_path(Path::new("/d"), &run), Path::new("/d/7f3a01.sock"));
 }
+
+#[test]
+fn what_is_said_stays_as_it_is_in_all_versions() {
+    assert_eq!(
+        (STOP, SNAPSHOT, STOPPING, OVER),
+        ("STOP", "SNAPSHOT", "STOPPING", "OVER")
+    );
+    let asks = [
+        ToKeeper::Attach(Attach {
+            read_only: true,
+            who: "me".to_owned(),
+        }),
+        ToKeeper::Recover { by: "me".to_owned() },
+        ToKeeper::Extend {
+            by: Span::seconds(300),
+        },
+        ToKeeper::Note {
+            by: "me".to_owned(),
+            text: "x".to_owned(),
+        },
+        ToKeeper::Own { yes: true },
+    ];
+    let said: Vec<String> = asks
+        .iter()
+        .map(|ask| serde_json::to_string(ask).unwrap())
+        .collect();
+    assert_eq!(
+        said,
+        [
+            r#"{"attach":{"read_only":true,"who":"me"}}"#,
+            r#"{"recover":{"by":"me"}}"#,
+            r#"{"extend":{"by":300000}}"#,
+            r#"{"note":{"by":"me","text":"x"}}"#,
+            r#"{"own":{"yes":true}}"#,
+        ]
+    );
+    let hello = FromKeeper::<()>::Hello(hello());
+    assert_eq!(
+        serde_json::to_string(&hello).unwrap(),
+        r#"{"hello":{"version":"0.1.0","run":"7f3a01","pid":4242}}"#
+    );
+    let refused = message::refusal("it is \"over\"\n");
+    let why = "it is \"over\"\n".to_owned();
+    assert_eq!(
+        serde_json::from_str::<FromKeeper<()>>(&refused).unwrap(),
+        FromKeeper::Refused { why }
+    );
+    let bye = message::goodbye("end");
+    assert!(matches!(
+        serde_json::from_str(&bye),
+        Ok(FromKeeper::<()>::Bye { .. })
+    ));
+}
