@@ -46,13 +46,19 @@ const PURE: &[&str] = &["model", "spec", "drill", "judge", "view"];
 
 fn sources(module: &str) -> Vec<(String, String)> {
     let mut files = Vec::new();
-    walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(module), &mut files);
+    walk(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(module),
+        &mut files,
+    );
     assert!(!files.is_empty(), "no module {module}");
     files
 }
 
 fn walk(dir: &Path, files: &mut Vec<(String, String)>) {
-    for entry in fs::read_dir(dir).expect("a source folder").map(|e| e.expect("an entry").path()) {
+    for entry in fs::read_dir(dir)
+        .expect("a source folder")
+        .map(|e| e.expect("an entry").path())
+    {
         if entry.is_dir() {
             walk(&entry, files);
         } else if entry.extension().is_some_and(|e| e == "rs") {
@@ -65,7 +71,9 @@ fn walk(dir: &Path, files: &mut Vec<(String, String)>) {
 /// The file without its tests, which may use what they need.
 fn production(path: &Path, text: &str) -> String {
     let name = path.to_string_lossy();
-    let is_test = ["tests", "testing", "story", "fixture"].iter().any(|word| name.contains(word));
+    let is_test = ["tests", "testing", "story", "fixture"]
+        .iter()
+        .any(|word| name.contains(word));
     match text.find("#[cfg(test)]\nmod tests {") {
         _ if is_test => String::new(),
         Some(at) => text[..at].to_owned(),
@@ -98,7 +106,10 @@ fn used(text: &str) -> Vec<String> {
     }
     let word = |text: &String| {
         let text = text.trim();
-        text[..text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len())].to_owned()
+        text[..text
+            .find(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .unwrap_or(text.len())]
+            .to_owned()
     };
     names.iter().map(word).filter(|name| !name.is_empty()).collect()
 }
@@ -110,7 +121,10 @@ fn arrows_point_down_only() {
         for (path, text) in sources(module) {
             for name in used(&text).iter().filter(|n| n != module) {
                 if let Some(other) = layer.get(name.as_str()) {
-                    assert!(other < own, "{path} uses crate::{name}, which does not lie below {module}");
+                    assert!(
+                        other < own,
+                        "{path} uses crate::{name}, which does not lie below {module}"
+                    );
                 }
             }
         }
@@ -128,7 +142,9 @@ fn what_stands_apart_uses_only_what_it_may() {
     }
     for (module, _) in LAYERS.iter().filter(|(m, _)| *m != "cli") {
         for (path, text) in sources(module) {
-            let apart = used(&text).into_iter().find(|n| n == "range" || n == "point" || n == "cli");
+            let apart = used(&text)
+                .into_iter()
+                .find(|n| n == "range" || n == "point" || n == "cli");
             assert_eq!(apart, None, "{path}: only cli knows the range");
         }
     }

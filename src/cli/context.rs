@@ -234,15 +234,30 @@ pub fn file(path: &Path) -> Result<Source, Failure> {
 pub fn secrets(environment: &Environment) -> Result<Secrets, Failure> {
     let mut secrets = Secrets::none();
     for place in environment.secret_refs() {
-        let text = match place {
-            SecretRef::Env(name) => std::env::var(name)
-                .map_err(|_| Failure::Usage(format!("the environment variable {name} is not set")))?,
-            SecretRef::File(path) => {
-                let source = file(Path::new(path))?;
-                source.text.strip_suffix('\n').unwrap_or(&source.text).to_owned()
-            }
-        };
-        secrets.insert(place.clone(), SecretText::new(text));
+        secrets.insert(place.clone(), secret(place)?);
     }
     Ok(secrets)
+}
+
+/// Those of an environment's secrets that can be looked up now: for masking.
+pub fn known_secrets(environment: &Environment) -> Secrets {
+    let mut secrets = Secrets::none();
+    for place in environment.secret_refs() {
+        if let Ok(text) = secret(place) {
+            secrets.insert(place.clone(), text);
+        }
+    }
+    secrets
+}
+
+fn secret(place: &SecretRef) -> Result<SecretText, Failure> {
+    let text = match place {
+        SecretRef::Env(name) => std::env::var(name)
+            .map_err(|_| Failure::Usage(format!("the environment variable {name} is not set")))?,
+        SecretRef::File(path) => {
+            let source = file(Path::new(path))?;
+            source.text.strip_suffix('\n').unwrap_or(&source.text).to_owned()
+        }
+    };
+    Ok(SecretText::new(text))
 }

@@ -49,7 +49,7 @@ impl KeeperLink {
     }
 
     /// The run as its files tell it, when no keeper is left to say so.
-    fn from_files(&self) -> Option<Box<RunView>> {
+    fn told_by_files(&self) -> Option<Box<RunView>> {
         let history = journal::without_readings(&self.dir).ok()?;
         let view = RunView::of(&history.events);
         view.outcome.is_some().then(|| Box::new(view))
@@ -81,7 +81,7 @@ impl Link for KeeperLink {
                     }
                     Err(error) => {
                         // The run may have ended while nobody was connected: its files have the last word.
-                        if let Some(view) = self.from_files() {
+                        if let Some(view) = self.told_by_files() {
                             self.over = true;
                             return Some(Incoming::State(view));
                         }

@@ -10,6 +10,7 @@ mod check;
 mod context;
 mod demo;
 mod error;
+mod export;
 mod generate;
 mod judge;
 mod keeper;
@@ -25,7 +26,9 @@ mod run;
 mod runs;
 mod shipped;
 mod show;
+mod smoke;
 mod start;
+mod verify;
 mod watch;
 
 use std::process::ExitCode;
@@ -60,13 +63,13 @@ fn dispatch(cli: Cli) -> Result<u8, Failure> {
         Command::Run(args) => run::run(&common, &args),
         Command::Attach(args) => attach::attach(&common, &args),
         Command::Recover(args) => recover::recover(&common, &args),
-        Command::Smoke(_) => Err(Failure::usage("wip")),
+        Command::Smoke(args) => smoke::smoke(&common, &args),
         Command::Check(args) => check::check(&common, &args),
         Command::List(args) => list::list(&common, &args),
         Command::Runs(args) => runs::runs(&common, &args),
         Command::Show(args) => show::show(&common, &args),
-        Command::Export(_) => Err(Failure::usage("wip")),
-        Command::Verify(_) => Err(Failure::usage("wip")),
+        Command::Export(args) => export::export(&common, &args),
+        Command::Verify(args) => verify::verify(&args),
         Command::Replay(args) => replay::replay(&common, &args),
         Command::Judge(args) => judge::judge(&common, &args),
         Command::Range(args) => range::range(&common, &args),

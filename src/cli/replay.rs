@@ -18,6 +18,7 @@ use crate::{
     },
     journal::{self, RunDir},
     model::{event::Event, time::Moment},
+    report::OpenBundle,
     view::RunView,
 };
 
@@ -56,35 +57,29 @@ pub fn replay(common: &Common, args: &Replay) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// A run's record: in the state directory, in an exported directory, or unpacked from a bundle for as long as it is
-/// looked at.
+/// A run's record: in the state directory, or in a bundle that is open for as long as it is looked at.
 pub enum Record {
-    /// A directory that stays.
+    /// A run of this machine.
     Kept(RunDir),
-    /// One that goes when this does.
-    Unpacked(
-        RunDir,
-        #[expect(dead_code, reason = "kept until the record is no longer read")] tempfile::TempDir,
-    ),
+    /// A bundle.
+    Bundle(OpenBundle),
 }
 
 impl Record {
     /// The directory.
     pub fn dir(&self) -> &RunDir {
         match self {
-            Record::Kept(dir) | Record::Unpacked(dir, _) => dir,
+            Record::Kept(dir) => dir,
+            Record::Bundle(bundle) => bundle.run(),
         }
     }
 }
 
-/// Finds a record by run id, directory or bundle.
+/// Finds a record by run id, or by the path of a bundle.
 pub fn record(context: &Context, asked: &str) -> Result<Record, Failure> {
     let path = Path::new(asked);
-    if path.join("plan.json").is_file() {
-        return Ok(Record::Kept(RunDir::at(path)));
-    }
-    if path.is_file() {
-        return Err(Failure::usage("wip"));
+    if path.exists() {
+        return Ok(Record::Bundle(OpenBundle::open(path).map_err(Failure::usage)?));
     }
     let (_, dir) = context.state()?.find(asked)?;
     Ok(Record::Kept(dir))
@@ -126,7 +121,7 @@ impl Link for Recording {
     async fn next(&mut self) -> Option<Incoming> {
         if !self.opened {
             self.opened = true;
-            return Some(Incoming::State(Box::new(RunView::default())));
+            return Some(Incoming::State(Box::default()));
         }
         if self.waiting.is_none() {
             self.waiting = self.events.next();

@@ -40,6 +40,7 @@ pub fn start(
     let state = context.state()?;
     state.probe()?;
     let problems = spec::check_against(&loaded.drill, &environment);
+    let problems = problems.into_iter().map(|p| p.located(&loaded.source)).collect();
     let problems = spec::Diagnostics {
         path: loaded.source.path.clone(),
         all: problems,
@@ -61,7 +62,11 @@ pub fn start(
         allclear_version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     let dir = state.create_run(&plan, &secrets)?;
-    launch(&state, &dir, false)?;
+    if let Err(refused) = launch(&state, &dir, false) {
+        // Nothing was begun: the run leaves no trace that could be taken for one.
+        let _ = std::fs::remove_dir_all(dir.path());
+        return Err(refused);
+    }
     Ok(Started { run: plan.run })
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Done, Engine,
-    recovery::{self, StepEnd},
+    recovery::{self, Scene, StepEnd},
 };
 use crate::{
     drill::{Effect, Input, StepResult},
@@ -13,6 +13,7 @@ use crate::{
         recovery::{Milestone, StepId, StepReport, StepState},
         text::{Lang, Word},
         time::Span,
+        undo::FaultIntent,
     },
 };
 
@@ -68,19 +69,13 @@ impl Engine {
         }
         let intents = self.intents();
         self.spawn(async move {
-            let end = match step {
-                StepId::Faults => recovery::faults(&scene, &intents).await,
-                StepId::Injector => recovery::injector(&scene).await,
-                _ if !needed => nothing(),
-                StepId::Drain => recovery::drain(&scene, needed).await,
-                StepId::Breakers => recovery::breakers_open(&scene).await,
-                StepId::Flags => recovery::flags(&scene).await,
-                StepId::Retry => recovery::hold_retry(&scene).await,
-                StepId::Pools => recovery::pools(&scene).await,
-                StepId::Traffic => recovery::traffic(&scene).await,
-                StepId::Release => recovery::release_retry(&scene).await,
-                StepId::Verify => nothing(),
+            let is_needed = needed || matches!(step, StepId::Faults | StepId::Injector);
+            let end = if is_needed {
+                carry_out_step(&scene, step, &intents).await
+            } else {
+                None
             };
+            let end = end.unwrap_or_else(nothing);
             // The engine outlives its tasks.
             let _ = done.send(Done::Step { step, end });
         });
@@ -143,12 +138,42 @@ impl Engine {
         });
     }
 
+    /// The last read. What it finds is put back once more, by the step whose matter it is, and read again: an instance
+    /// that was down may be up by now, a service may have set its flag again.
     fn read_everything(&mut self) {
-        let scene = self.scene();
-        let done = self.done.clone();
+        let (scene, intents, done) = (self.scene(), self.intents(), self.done.clone());
         self.spawn(async move {
-            let _ = done.send(Done::FinalRead(recovery::left_behind(&scene).await));
+            let mut found = recovery::left_behind(&scene).await;
+            let mut again: Vec<StepId> = found.iter().map(|l| l.step).collect();
+            again.sort_unstable();
+            again.dedup();
+            for step in &again {
+                if let Some(end) = carry_out_step(&scene, *step, &intents).await {
+                    let _ = done.send(Done::Again { step: *step, end });
+                }
+            }
+            if !again.is_empty() {
+                found = recovery::left_behind(&scene).await;
+            }
+            let _ = done.send(Done::FinalRead(found));
         });
+    }
+
+    /// A step was carried out once more while verifying.
+    pub(super) fn again(&mut self, step: StepId, end: StepEnd) {
+        let StepEnd {
+            state, detail, gone, ..
+        } = end;
+        let took = self.took(step);
+        self.ledger.emit(Body::Recovery(StepReport {
+            step,
+            state,
+            detail,
+            took,
+        }));
+        for fault in gone {
+            self.fault_gone(fault);
+        }
     }
 
     /// Tells those who are to be told, beside everything else: a hook that hangs delays no recovery.
@@ -186,6 +211,22 @@ impl Engine {
         }
         self.ended = Some(outcome);
     }
+}
+
+/// Carries out a step of recovery; `None` for the one that is no executor's.
+async fn carry_out_step(scene: &Scene, step: StepId, intents: &[FaultIntent]) -> Option<StepEnd> {
+    Some(match step {
+        StepId::Faults => recovery::faults(scene, intents).await,
+        StepId::Injector => recovery::injector(scene).await,
+        StepId::Drain => recovery::drain(scene, true).await,
+        StepId::Breakers => recovery::breakers_open(scene).await,
+        StepId::Flags => recovery::flags(scene).await,
+        StepId::Retry => recovery::hold_retry(scene).await,
+        StepId::Pools => recovery::pools(scene).await,
+        StepId::Traffic => recovery::traffic(scene).await,
+        StepId::Release => recovery::release_retry(scene).await,
+        StepId::Verify => return None,
+    })
 }
 
 fn nothing() -> StepEnd {

@@ -172,6 +172,10 @@ enum Done {
         whom: String,
         error: Option<String>,
     },
+    Again {
+        step: StepId,
+        end: StepEnd,
+    },
     Judged {
         group: usize,
         rows: Vec<RowState>,
@@ -443,6 +447,7 @@ impl Engine {
             Done::FinalRead(found) => self.feed(Input::FinalRead(found)),
             Done::Intended { change, written } => self.intended(change, written).await,
             Done::Progress { step, state, detail } => self.progress(step, state, detail),
+            Done::Again { step, end } => self.again(step, end),
             Done::Judged { group, rows, last } => self.judged(group, rows, last),
             Done::Moved(moved) => self.ledger.emit(Body::Moved(moved)),
             Done::Baseline { rows, levels } => self.baseline_judged(rows, levels),

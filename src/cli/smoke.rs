@@ -1,0 +1,76 @@
+//! `smoke`: drills without a commander, one after another, for a release pipeline.
+
+use std::path::Path;
+
+use super::{
+    context::Context,
+    error::Failure,
+    options::{Common, Smoke},
+    show,
+    start::{self, Wanted},
+    watch::{self, Look, Seen},
+};
+use crate::{
+    drill::outcome::exit,
+    model::{ids::RunId, plan::Purpose},
+    report,
+};
+
+/// Which exit code wins over which: what may remain over an abort, an abort over an interrupt, and so on.
+const WORST_FIRST: [u8; 7] = [
+    exit::REMAINS,
+    exit::ABORTED,
+    exit::INTERRUPTED,
+    exit::USAGE,
+    exit::REFUSED,
+    exit::FINDINGS,
+    exit::UNDECIDED,
+];
+
+pub fn smoke(common: &Common, args: &Smoke) -> Result<u8, Failure> {
+    let context = Context::open(common)?;
+    // All files are read before the first fault: a slip in the last one must not cost the first ones' minutes.
+    let mut drills = Vec::new();
+    for asked in &args.drills {
+        drills.push((asked, context.drill(asked)?));
+    }
+    let mut look = Look::new(&context, common, true);
+    look.owns = true;
+    let mut codes = Vec::new();
+    let mut runs: Vec<RunId> = Vec::new();
+    for (asked, loaded) in drills {
+        let environment = context.environment(args.env.as_deref())?;
+        println!("== {asked}");
+        let wanted = Wanted {
+            purpose: Purpose::Smoke,
+            attended: false,
+        };
+        let started = start::start(&context, loaded, environment, wanted)?;
+        let dir = context.state()?.run_dir(&started.run);
+        let seen = watch::watch(&dir, &started.run, look)?;
+        let code = watch::code(&seen, &started.run, args.allow_undecided);
+        codes.push(code);
+        runs.push(started.run);
+        // What may remain, and a person's wish to stop, end the series: the next drill needs a sound system.
+        if matches!(code, exit::REMAINS | exit::INTERRUPTED) || matches!(seen, Seen::Left) {
+            break;
+        }
+    }
+    if let Some(path) = &args.junit {
+        write_junit(&context, &runs, path, args.allow_undecided)?;
+    }
+    Ok(WORST_FIRST
+        .into_iter()
+        .find(|code| codes.contains(code))
+        .unwrap_or(exit::HELD))
+}
+
+fn write_junit(context: &Context, runs: &[RunId], path: &Path, allow_undecided: bool) -> Result<(), Failure> {
+    let state = context.state()?;
+    let views = runs
+        .iter()
+        .map(|run| show::view_of(&state.run_dir(run)))
+        .collect::<Result<Vec<_>, _>>()?;
+    std::fs::write(path, report::junit(&views, allow_undecided))
+        .map_err(|e| Failure::Usage(format!("{} cannot be written: {e}", path.display())))
+}
