@@ -1,0 +1,68 @@
+//! Frames of every screen, as text.
+
+use allclear::{
+    console::{Screen, render_text},
+    model::text::Lang,
+};
+
+use crate::story::Story;
+
+fn both_languages(story: &Story, screen: Screen, width: u16, height: u16) -> String {
+    let view = story.view();
+    let en = render_text(&view, screen, width, height, Lang::En);
+    let zh = render_text(&view, screen, width, height, Lang::Zh);
+    format!("{en}{}\n{zh}", "=".repeat(usize::from(width)))
+}
+
+fn check(name: &str, story: &Story, screen: Screen) {
+    for (width, height) in [(80, 24), (200, 60)] {
+        insta::assert_snapshot!(
+            format!("{name}_{width}x{height}"),
+            both_languages(story, screen, width, height)
+        );
+    }
+}
+
+#[test]
+fn the_sheet_at_every_stage() {
+    for (stage, story) in Story::stages() {
+        check(&format!("sheet_{stage}"), &story, Screen::Sheet);
+    }
+}
+
+#[test]
+fn the_charts_while_a_fault_is_live() {
+    check("charts_running", &Story::running(), Screen::Charts);
+}
+
+#[test]
+fn recovery_before_it_begins_while_it_runs_and_at_its_end() {
+    check("recovery_running", &Story::running(), Screen::Recovery);
+    check("recovery_recovering", &Story::recovering(), Screen::Recovery);
+    check("recovery_verifying", &Story::verifying(), Screen::Recovery);
+}
+
+#[test]
+fn the_journal_follows_the_newest_line() {
+    check("journal_recovering", &Story::recovering(), Screen::Journal);
+}
+
+#[test]
+fn the_map_while_a_fault_is_live_and_after() {
+    check("map_running", &Story::running(), Screen::Map);
+    check("map_closed_held", &Story::closed_held(), Screen::Map);
+}
+
+#[test]
+fn the_findings_of_a_run_that_left_something() {
+    check(
+        "findings_closed_leftover",
+        &Story::closed_leftover(),
+        Screen::Findings,
+    );
+}
+
+#[test]
+fn the_help() {
+    check("help", &Story::running(), Screen::Help);
+}

@@ -1,0 +1,5 @@
+//! The console, from scripted events to frames and lines.
+#![allow(missing_docs)]
+
+mod frames;
+mod story;
