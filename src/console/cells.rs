@@ -7,6 +7,9 @@ use unicode_width::UnicodeWidthStr;
 use super::theme::{Role, Theme};
 use crate::{model::text::harmless, view::MAX_TEXT};
 
+/// The longest text that is wrapped: a command to type must never be cut.
+const MAX_WRAPPED: usize = 4_000;
+
 /// How many cells a text takes.
 pub(crate) fn width(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.width() }
@@ -35,7 +38,7 @@ pub(crate) fn cut(text: &str, cells: usize) -> String {
 
 /// The text in lines of at most `cells`, broken at blanks where there are any.
 pub(crate) fn wrap(text: &str, cells: usize) -> Vec<String> {
-    let text = harmless(text, MAX_TEXT);
+    let text = harmless(text, MAX_WRAPPED);
     let cells = cells.max(2);
     let mut lines = vec![String::new()];
     let mut used = 0;
@@ -88,9 +91,9 @@ impl Strip {
         self
     }
 
-    /// Adds a piece, cut or filled up to `cells`.
+    /// Adds a column of `cells`: the text cut so that a blank is left before the next one, and filled up.
     pub(crate) fn col(self, role: Role, text: impl AsRef<str>, cells: usize) -> Self {
-        let text = cut(&harmless(text.as_ref(), MAX_TEXT), cells);
+        let text = cut(&harmless(text.as_ref(), MAX_TEXT), cells.saturating_sub(1));
         let fill = cells - width(&text).min(cells);
         self.text(role, text).gap(fill)
     }

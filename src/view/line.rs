@@ -87,7 +87,7 @@ impl Teller<'_> {
             } => format!("{} {}", phase.word(self.lang), until(end)),
             Body::Check(check) => self.check(check),
             Body::Reach(lines) => {
-                let lines: Vec<_> = lines.iter().map(|l| reach_line(l, self.lang)).collect();
+                let lines: Vec<_> = lines.iter().map(|l| reach_line(l, false, self.lang)).collect();
                 format!("{} {}", self.t("reach", "影响面"), lines.join("; "))
             }
             Body::Stops { tripwire, guard } => stops_line(*tripwire, *guard, self.lang),
@@ -136,7 +136,7 @@ impl Teller<'_> {
                 format!(
                     "{} {fault} {}",
                     self.t("fault", "故障"),
-                    hits_line(hits, None, self.lang)
+                    hits_line(hits, Some((hits.held, None)), self.lang)
                 )
             }
             Body::FaultGone { fault } => {
@@ -409,24 +409,25 @@ impl Teller<'_> {
     }
 }
 
-/// `8 servers, 8 breakers, 3 flags`, or that there is nothing to put back.
+/// `servers 8, breakers 8, flags 3`, or that there is nothing to put back.
 pub(crate) fn snapshot_line(snapshot: &SnapshotView, lang: Lang) -> String {
     let counts = [
-        (snapshot.servers, "servers", "网关节点"),
-        (snapshot.breakers, "breakers", "熔断器"),
-        (snapshot.not_closed, "of them not closed", "其中未闭合"),
-        (snapshot.flags, "flags", "开关"),
-        (snapshot.retry_queues, "retry queues", "重试队列"),
+        ("servers", "网关节点", snapshot.servers),
+        ("breakers", "熔断器", snapshot.breakers),
+        ("not closed", "其中未闭合", snapshot.not_closed),
+        ("flags", "开关", snapshot.flags),
+        ("retry queues", "重试队列", snapshot.retry_queues),
         (
-            snapshot.foreign.len(),
-            "foreign faults, left alone",
-            "外来故障, 不动",
+            "backlog",
+            "积压",
+            usize::try_from(snapshot.backlog).unwrap_or(usize::MAX),
         ),
+        ("foreign faults", "外来故障", snapshot.foreign.len()),
     ];
     let parts: Vec<_> = counts
         .iter()
-        .filter(|(count, ..)| *count > 0)
-        .map(|(count, en, zh)| format!("{count} {}", lang.pick(en, zh)))
+        .filter(|(.., count)| *count > 0)
+        .map(|(en, zh, count)| format!("{} {count}", lang.pick(en, zh)))
         .collect();
     if parts.is_empty() {
         return lang.pick("nothing to put back", "无可恢复项").to_owned();
@@ -434,17 +435,21 @@ pub(crate) fn snapshot_line(snapshot: &SnapshotView, lang: Lang) -> String {
     parts.join(", ")
 }
 
-/// `order-0 (1 of 8): coupon.query delay 2s; 30.0/s × 20% × 2.5s = 15 of 50 threads`.
-pub(crate) fn reach_line(line: &ReachLine, lang: Lang) -> String {
+/// `order-0 (1 of 8) coupon.query delay 2s; 30 req/s × 20% × 2.5s = 15 of 50 threads`; without the fault if `short`.
+pub(crate) fn reach_line(line: &ReachLine, short: bool, lang: Lang) -> String {
     let rate = line.rate.map_or("?".to_owned(), |r| format!("{r:.0}"));
     let threads = line.threads.map_or("?".to_owned(), |t| format!("{t:.0}"));
     let pool = line.pool.map_or("?".to_owned(), |p| p.to_string());
+    let what = if short {
+        String::new()
+    } else {
+        format!(" {}", line.what)
+    };
     format!(
-        "{} (1 {} {}) {}: {rate} {} × {} × {}s = {threads} {} {pool} {}",
+        "{} (1 {} {}){what}; {rate} {} × {} × {}s = {threads} {} {pool} {}",
         line.instance,
         lang.pick("of", "/"),
         line.of,
-        line.what,
         lang.pick("req/s", "请求/s"),
         Share(line.share),
         (line.holds * 1000.0).round() / 1000.0,
@@ -465,24 +470,26 @@ pub(crate) fn stops_line(tripwire: Option<Span>, guard: (Span, Span), lang: Lang
     )
 }
 
-/// `hits 1,204  failed 0  held 11 of cap 20`.
-pub(crate) fn hits_line(hits: &Hits, cap: Option<u32>, lang: Lang) -> String {
-    let held = match cap {
-        Some(cap) => format!("{} {} {cap}", hits.held, lang.pick("of cap", "/ 上限")),
-        None => hits.held.to_string(),
-    };
-    let capped = match hits.capped {
-        0 => String::new(),
-        n => format!("  {} {}", lang.pick("capped", "超限放行"), thousands(n as f64)),
-    };
-    format!(
-        "{} {}  {} {}  {} {held}{capped}",
+/// `hits 1,204  failed 0  held 11 of cap 20`; how many are held, and the cap, only while they can be.
+pub(crate) fn hits_line(hits: &Hits, held: Option<(u32, Option<u32>)>, lang: Lang) -> String {
+    let mut line = format!(
+        "{} {}  {} {}",
         lang.pick("hits", "命中"),
         thousands(hits.hits as f64),
         lang.pick("failed", "失败"),
         thousands(hits.failed as f64),
-        lang.pick("held", "占用"),
-    )
+    );
+    if let Some((held, cap)) = held {
+        line.push_str(&format!("  {} {held}", lang.pick("held", "占用")));
+        if let Some(cap) = cap {
+            line.push_str(&format!(" {} {cap}", lang.pick("of cap", "/ 上限")));
+        }
+    }
+    if hits.capped > 0 {
+        let capped = thousands(hits.capped as f64);
+        line.push_str(&format!("  {} {capped}", lang.pick("capped", "超限放行")));
+    }
+    line
 }
 
 fn recovery_line(report: &StepReport, lang: Lang) -> String {

@@ -2,4 +2,5 @@
 #![allow(missing_docs)]
 
 mod frames;
+mod keys;
 mod story;

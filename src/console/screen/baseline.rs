@@ -15,7 +15,7 @@ use crate::{
         sample::Query,
         text::Word,
     },
-    view::BaselineView,
+    view::{BaselineView, SnapshotView},
 };
 
 /// The body while preflight looks.
@@ -104,7 +104,7 @@ pub(super) fn check(scene: &Scene<'_>, check: &crate::model::event::Check, width
     {
         lines.push(if index == 0 {
             sign(role)
-                .col(Role::Plain, format!("{} ", check.what), 20)
+                .col(Role::Plain, check.what.as_str(), 20)
                 .col(role, check.outcome.word(scene.lang()), 9)
                 .text(Role::Plain, part)
         } else {
@@ -152,7 +152,14 @@ pub(super) fn facts(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
             .zip(line.pool)
             .is_some_and(|(t, p)| t >= f64::from(p));
         let role = if full { Role::Look } else { Role::Plain };
-        say(title, role, crate::view::reach_line(line, scene.lang()));
+        let full = crate::view::reach_line(line, false, scene.lang());
+        let fits = crate::console::cells::width(&full) + 8 <= width;
+        let text = if fits {
+            full
+        } else {
+            crate::view::reach_line(line, true, scene.lang())
+        };
+        say(title, role, text);
     }
     if scene.view.reach.len() > most {
         let words = scene.t("more instances, see 5", "个其他实例, 见 5");
@@ -174,14 +181,11 @@ pub(super) fn facts(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
         say(scene.t("STOPS", "止损"), Role::Plain, text);
     }
     if let Some(snapshot) = &scene.view.snapshot {
-        let mut text = crate::view::snapshot_line(snapshot, scene.lang());
-        if snapshot.backlog > 0 {
-            text.push_str(&format!(
-                "; {} {}",
-                scene.t("messages waiting:", "积压消息:"),
-                snapshot.backlog
-            ));
-        }
+        let ours = SnapshotView {
+            foreign: Vec::new(),
+            ..snapshot.clone()
+        };
+        let text = crate::view::snapshot_line(&ours, scene.lang());
         say(scene.t("RECORD", "快照"), Role::Plain, text);
         if !snapshot.foreign.is_empty() {
             let names = snapshot.foreign.join(", ");
@@ -279,7 +283,7 @@ impl Columns {
         let scope = query.scope.as_ref().map_or("", |s| s.as_str());
         let (age_role, age) = scene.age_piece(crate::model::time::Span::ZERO, view.at);
         let strip = sign(role)
-            .col(Role::Plain, format!("{} ", query.metric), self.metric)
+            .col(Role::Plain, query.metric.as_str(), self.metric)
             .col(Role::Dim, scope, SCOPE)
             .col(Role::Plain, value(scene, query, view.row.half1), HALF)
             .col(Role::Plain, value(scene, query, view.row.half2), HALF)

@@ -64,66 +64,101 @@ fn chart(scene: &Scene<'_>, query: &Query, width: usize, rows: usize) -> Vec<Str
         ];
     };
     let room = width.saturating_sub(AXIS + 3).max(1);
-    let points: Vec<&Point> = chart.points.iter().rev().take(room).rev().collect();
-    let mut lines = vec![title(scene, query, chart).cut_to(width)];
-    let scale = Scale::of(points.iter().filter_map(|p| p.value));
+    let columns = columns(scene, chart, room);
+    let mut lines = vec![title(scene, query, chart, width).cut_to(width)];
+    let scale = Scale::of(columns.iter().filter_map(|c| c.point?.value));
     for row in (0..rows).rev() {
         let label = match scale {
             Some(s) if row + 1 == rows => scene.value(&query.metric, Some(Level(s.high))),
             Some(s) if row == 0 => scene.value(&query.metric, Some(Level(s.low))),
             _ => String::new(),
         };
-        lines.push(plot_row(&points, scale, row, rows, room, &label));
+        lines.push(plot_row(&columns, scale, row, rows, &label));
     }
-    lines.push(axis(scene, &points, room));
+    lines.push(axis(scene, &columns));
     lines
 }
 
-fn title(scene: &Scene<'_>, query: &Query, chart: &Chart) -> Strip {
+/// A column: a stretch of time as long as a window, and the newest point of it.
+struct Column<'a> {
+    at: Moment,
+    point: Option<&'a Point>,
+}
+
+/// The newest stretches, the last one at the right edge. All charts share their time axis. A stretch without a point
+/// repeats the one before it only if that is less than two windows old: windows do not come to the millisecond.
+fn columns<'a>(scene: &Scene<'_>, chart: &'a Chart, room: usize) -> Vec<Column<'a>> {
+    let stretch = scene.header().map_or(10_000, |h| h.window.0).max(1_000);
+    let end = if scene.over() {
+        scene.view.at
+    } else {
+        scene.now.max(scene.view.at)
+    };
+    let last = end.0 / stretch;
+    let count = u64::try_from(room).unwrap_or(u64::MAX);
+    let blank = count.saturating_sub(last + 1);
+    let mut columns: Vec<Column<'a>> = (0..blank)
+        .map(|_| Column {
+            at: Moment(0),
+            point: None,
+        })
+        .collect();
+    let mut points = chart.points.iter().peekable();
+    let mut newest: Option<&Point> = None;
+    for number in (last + 1).saturating_sub(count)..=last {
+        let until = Moment(number.saturating_add(1).saturating_mul(stretch));
+        while let Some(point) = points.next_if(|p| p.at < until) {
+            newest = Some(point);
+        }
+        let fresh = newest.filter(|p| until.since(p.at).0 <= stretch * 2);
+        columns.push(Column {
+            at: Moment(number.saturating_mul(stretch)),
+            point: fresh,
+        });
+    }
+    columns
+}
+
+fn title(scene: &Scene<'_>, query: &Query, chart: &Chart, width: usize) -> Strip {
     let newest = chart.points.back();
     let now = scene.value(&query.metric, newest.and_then(|p| p.value));
-    let strip = Strip::default()
+    let mut strip = Strip::default()
         .gap(3)
-        .col(Role::Strong, query_label(query), 30)
-        .text(Role::Dim, scene.t("now ", "当前 "))
+        .col(Role::Strong, query_label(query), 26)
         .text(Role::Strong, now);
-    let level = scene.view.levels.iter().find(|l| &l.query == query);
-    let strip = match level {
-        Some(level) => strip.gap(2).text(Role::Dim, scene.t("before ", "之前 ")).text(
-            Role::Plain,
-            format!(
-                "{} ({}..{})",
-                scene.value(&query.metric, Some(level.level)),
-                scene.value(&query.metric, Some(level.seen.0)),
-                scene.value(&query.metric, Some(level.seen.1))
-            ),
-        ),
-        None => strip,
-    };
+    if let Some(point) = newest {
+        let (role, age) = scene.age_piece(Span::ZERO, point.at);
+        strip = strip
+            .gap(2)
+            .text(Role::Dim, scene.t("age ", "时龄 "))
+            .text(role, age);
+    }
     let limit = scene.header().and_then(|h| {
         let guard = h
             .guard
             .iter()
             .find(|g| g.metric == query.metric && g.scope == query.scope)?;
-        Some(guard.limit.clone())
+        Some(guard.limit.as_str())
     });
-    let strip = match limit {
-        Some(limit) => strip
+    if let Some(limit) = limit {
+        strip = strip
             .gap(2)
             .text(Role::Dim, scene.t("limit ", "界限 "))
-            .text(Role::Plain, limit),
-        None => strip,
-    };
-    match newest {
-        Some(point) => {
-            let (role, age) = scene.age_piece(Span::ZERO, point.at);
-            strip
-                .gap(2)
-                .text(Role::Dim, scene.t("age ", "时龄 "))
-                .text(role, age)
-        }
-        None => strip,
+            .text(Role::Plain, limit);
     }
+    let Some(level) = scene.view.levels.iter().find(|l| &l.query == query) else {
+        return strip;
+    };
+    let show = |level: Level| scene.value(&query.metric, Some(level));
+    strip = strip
+        .gap(2)
+        .text(Role::Dim, scene.t("before ", "之前 "))
+        .text(Role::Plain, show(level.level));
+    if width >= 110 {
+        let seen = format!(" ({}..{})", show(level.seen.0), show(level.seen.1));
+        strip = strip.text(Role::Dim, seen);
+    }
+    strip
 }
 
 /// The smallest and the largest finite value.
@@ -162,16 +197,13 @@ impl Scale {
     }
 }
 
-fn plot_row(
-    points: &[&Point],
-    scale: Option<Scale>,
-    row: usize,
-    rows: usize,
-    room: usize,
-    label: &str,
-) -> Strip {
+fn plot_row(columns: &[Column<'_>], scale: Option<Scale>, row: usize, rows: usize, label: &str) -> Strip {
     let mut runs = Runs::default();
-    for point in points {
+    for column in columns {
+        let Some(point) = column.point else {
+            runs.push(Role::Plain, " ");
+            continue;
+        };
         let value = point.value.map(|v| v.0).filter(|v| !v.is_nan());
         match (value, scale) {
             (Some(value), Some(scale)) => {
@@ -179,28 +211,23 @@ fn plot_row(
                 runs.push(Role::Plain, BLOCKS[eighths]);
             }
             (Some(value), None) if value == f64::INFINITY => runs.push(Role::Plain, BLOCKS[8]),
-            _ if row == 0 => runs.push(Role::Dim, "·"),
+            _ if row == 0 => runs.push(Role::Look, "·"),
             _ => runs.push(Role::Plain, " "),
         }
     }
-    let pad = room.saturating_sub(points.len());
     let label_room = AXIS - cells(label).min(AXIS);
     Strip::default()
         .gap(label_room)
         .text(Role::Dim, label)
         .text(Role::Dim, " │")
-        .gap(pad)
         .join(runs.strip())
 }
 
 /// The time axis, thick where a fault was live.
-fn axis(scene: &Scene<'_>, points: &[&Point], room: usize) -> Strip {
+fn axis(scene: &Scene<'_>, columns: &[Column<'_>]) -> Strip {
     let mut runs = Runs::default();
-    for _ in points.len()..room {
-        runs.push(Role::Dim, "─");
-    }
-    for point in points {
-        let live = scene.view.faults.iter().filter(|f| was_live(f, point.at));
+    for column in columns {
+        let live = scene.view.faults.iter().filter(|f| was_live(f, column.at));
         match live.max_by_key(|f| f.may_be_live()) {
             Some(fault) if fault.may_be_live() => runs.push(Role::Alarm, "━"),
             Some(_) => runs.push(Role::Strong, "━"),

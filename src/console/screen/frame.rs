@@ -3,7 +3,7 @@
 use super::super::{
     action::{Action, BINDINGS},
     app::{ANSWER, EXTENSION, Message},
-    cells::{Strip, cut, rule, width as cells},
+    cells::{Strip, cut, rule, width as cells, wrap},
     coach,
     scene::{Scene, health_role},
     theme::Role,
@@ -28,13 +28,25 @@ pub(crate) fn top(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
 pub(crate) fn bottom(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
     let mut lines = vec![message_rule(scene, width)];
     if scene.options.coach {
-        lines.push(
-            Strip::of(Role::Good, " ▸ ")
-                .text(Role::Plain, coach::hint(scene))
-                .cut_to(width),
-        );
+        lines.extend(coached(scene, width));
     }
     lines.push(keys(scene, width));
+    lines
+}
+
+/// The coach's line: two on a narrow screen, always as many, so that nothing moves.
+fn coached(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
+    let count = if width < 140 { 2 } else { 1 };
+    let mut lines: Vec<Strip> = wrap(coach::hint(scene), width.saturating_sub(4))
+        .into_iter()
+        .take(count)
+        .enumerate()
+        .map(|(index, part)| {
+            let sign = if index == 0 { " ▸ " } else { "   " };
+            Strip::of(Role::Key, sign).text(Role::Plain, part)
+        })
+        .collect();
+    lines.resize_with(count, Strip::default);
     lines
 }
 
@@ -96,8 +108,15 @@ fn status(scene: &Scene<'_>, width: usize) -> Strip {
         Phase::Running | Phase::Recovering | Phase::Verifying => cause(scene, left),
         Phase::Closed => closed(scene, left),
     };
-    left.ending_in(right(scene), width)
+    let right = match (guard(scene), watching(scene)) {
+        (guard, _) if left.width() + guard.width() + WATCHING > width => guard,
+        (guard, watching) => guard.join(watching),
+    };
+    left.ending_in(right, width)
 }
+
+/// The room that the number of consoles takes: what gives way first.
+const WATCHING: usize = 15;
 
 fn baseline(scene: &Scene<'_>, left: Strip) -> Strip {
     let left = left
@@ -205,7 +224,8 @@ pub(crate) fn live(scene: &Scene<'_>) -> Strip {
     }
 }
 
-fn right(scene: &Scene<'_>) -> Strip {
+/// What must be seen from every screen: that the keeper is gone, or a guard that does not hold.
+fn guard(scene: &Scene<'_>) -> Strip {
     if let Some(why) = &scene.ui.lost {
         let why = cut(why, 24);
         return Strip::of(
@@ -217,7 +237,7 @@ fn right(scene: &Scene<'_>) -> Strip {
     if scene.over() {
         return Strip::default();
     }
-    let strip = match scene.view.worst_guard() {
+    match scene.view.worst_guard() {
         Some((index, guard)) => {
             let samples = scene
                 .header()
@@ -229,11 +249,18 @@ fn right(scene: &Scene<'_>) -> Strip {
                 scene.t("guard", "守护"),
                 guard.state.bad
             );
-            Strip::of(health_role(guard.state.health), text).gap(2)
+            Strip::of(health_role(guard.state.health), text).gap(1)
         }
         None => Strip::default(),
-    };
-    strip
+    }
+}
+
+fn watching(scene: &Scene<'_>) -> Strip {
+    if scene.over() || scene.ui.lost.is_some() {
+        return Strip::default();
+    }
+    Strip::default()
+        .gap(1)
         .text(Role::Dim, scene.t("watching: ", "观看: "))
         .text(Role::Plain, scene.view.watching.to_string())
         .gap(1)
@@ -293,16 +320,31 @@ fn keys(scene: &Scene<'_>, width: usize) -> Strip {
     if let Some(note) = &scene.ui.note {
         return note_field(scene, note, width);
     }
-    let mut strip = Strip::default();
-    for (key, words) in footer(scene) {
-        let piece = Strip::of(Role::Key, key).gap(1).text(Role::Plain, words);
-        if strip.width() + piece.width() + 3 > width {
-            break;
+    let all: Vec<Strip> = footer(scene)
+        .into_iter()
+        .map(|(key, words)| {
+            Strip::default()
+                .gap(1)
+                .text(Role::Key, key)
+                .gap(1)
+                .text(Role::Plain, words)
+                .gap(2)
+        })
+        .collect();
+    let mut room = width;
+    let mut fits = vec![false; all.len()];
+    // The first keys matter most, then the last one: help.
+    let order = (0..all.len().min(2))
+        .chain(all.len().checked_sub(1))
+        .chain(2..all.len());
+    for index in order {
+        if !fits[index] && all[index].width() <= room {
+            room -= all[index].width();
+            fits[index] = true;
         }
-        let gap = if strip.width() == 0 { 1 } else { 3 };
-        strip = strip.gap(gap).join(piece);
     }
-    strip
+    let shown = all.into_iter().zip(fits).filter(|(_, fits)| *fits);
+    shown.fold(Strip::default(), |strip, (key, _)| strip.join(key))
 }
 
 fn note_field(scene: &Scene<'_>, note: &str, width: usize) -> Strip {

@@ -44,11 +44,11 @@ struct Columns {
     width: usize,
 }
 
-const NOW: usize = 11;
+const NOW: usize = 10;
 const LIMIT: usize = 12;
-const ROOM: usize = 10;
+const ROOM: usize = 9;
 const AGE: usize = 5;
-const STATE: usize = 15;
+const STATE: usize = 14;
 
 impl Columns {
     fn of(width: usize) -> Self {

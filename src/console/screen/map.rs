@@ -14,7 +14,7 @@ use crate::{
         event::Header,
         ids::{InstanceName, MetricId},
     },
-    view::{Chart, FaultState},
+    view::{Chart, FaultState, short_age},
 };
 
 /// The whole body.
@@ -38,7 +38,7 @@ pub(super) fn lines(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
     lines.push(Strip::default());
     for line in &scene.view.reach {
         for (index, part) in wrap(
-            &crate::view::reach_line(line, scene.lang()),
+            &crate::view::reach_line(line, false, scene.lang()),
             width.saturating_sub(10),
         )
         .into_iter()
@@ -169,13 +169,16 @@ fn pool(scene: &Scene<'_>, node: &TopologyNode) -> String {
     let busy = pool.metric.as_ref().and_then(|m| newest(scene, m));
     let words = scene.t("pool", "线程池");
     match busy {
-        Some(busy) => format!("{words} {busy:.0} {} {}", scene.t("of", "/"), pool.threads),
+        Some((busy, age)) => {
+            format!("{words} {busy:.0} {} {}  {age}", scene.t("of", "/"), pool.threads)
+        }
         None => format!("{words} {}", pool.threads),
     }
 }
 
-fn newest(scene: &Scene<'_>, metric: &MetricId) -> Option<f64> {
+fn newest(scene: &Scene<'_>, metric: &MetricId) -> Option<(f64, String)> {
     let of = |chart: &&Chart| &chart.query.metric == metric;
     let chart = scene.view.charts.iter().find(of)?;
-    Some(chart.points.back()?.value?.0)
+    let point = chart.points.back()?;
+    Some((point.value?.0, short_age(scene.since(point.at))))
 }

@@ -20,8 +20,8 @@ use crate::{
 
 /// The block in place of the guard's, once the run is over.
 pub(super) fn lines(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
-    let mut lines = vec![verdict(scene).cut_to(width)];
-    lines.extend(hypothesis(scene, width));
+    let mut lines = hypothesis(scene, width);
+    lines.push(recovered(scene).cut_to(width));
     if scene.view.ending() == Some(Ending::Refused) {
         lines.extend(reasons(scene, width));
     } else {
@@ -32,16 +32,9 @@ pub(super) fn lines(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
     lines
 }
 
-fn verdict(scene: &Scene<'_>) -> Strip {
-    let hypothesis = scene.view.outcome.as_ref().and_then(|o| o.hypothesis);
-    let strip = Strip::default().gap(1);
-    let strip = match hypothesis {
-        Some(h) => strip.text(hypothesis_role(h), h.word(scene.lang())).gap(3),
-        None if scene.view.ending() == Some(Ending::Refused) => strip,
-        None => strip
-            .text(Role::Plain, scene.t("no fault was armed", "未注入故障"))
-            .gap(3),
-    };
+/// `RECOVERY  ALL CLEAR   all steps done`.
+fn recovered(scene: &Scene<'_>) -> Strip {
+    let strip = title(scene.t("RECOVERY", "恢复"));
     let strip = match scene.ending() {
         Some((role, words)) => strip.text(role, words),
         None => strip,
@@ -52,6 +45,12 @@ fn verdict(scene: &Scene<'_>) -> Strip {
     }
 }
 
+fn title(text: &str) -> Strip {
+    Strip::default().gap(1).col(Role::Strong, text, TITLE)
+}
+
+const TITLE: usize = 12;
+
 fn hypothesis_role(hypothesis: Hypothesis) -> Role {
     match hypothesis {
         Hypothesis::Held => Role::Good,
@@ -59,12 +58,21 @@ fn hypothesis_role(hypothesis: Hypothesis) -> Role {
     }
 }
 
+/// `HYPOTHESIS  HELD   Orders keep succeeding …`.
 fn hypothesis(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
+    let (role, word) = match scene.view.outcome.as_ref().and_then(|o| o.hypothesis) {
+        Some(hypothesis) => (hypothesis_role(hypothesis), hypothesis.word(scene.lang())),
+        None => (
+            Role::Plain,
+            scene.t("not tested: no fault was armed", "未检验: 未注入故障"),
+        ),
+    };
+    let mut lines = vec![title(scene.t("HYPOTHESIS", "假设")).text(role, word)];
     let text = scene.header().map_or("", |h| h.hypothesis.get(scene.lang()));
-    let lines = wrap(text, width.saturating_sub(2)).into_iter().take(2);
+    for part in wrap(text, width.saturating_sub(TITLE + 2)).into_iter().take(2) {
+        lines.push(Strip::default().gap(1 + TITLE).text(Role::Dim, part));
+    }
     lines
-        .map(|l| Strip::default().gap(1).text(Role::Dim, l))
-        .collect()
 }
 
 fn reasons(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
@@ -152,7 +160,7 @@ fn leftover(scene: &Scene<'_>, left: &Leftover, width: usize) -> Vec<Strip> {
                 lines.push(
                     Strip::default()
                         .gap(3)
-                        .col(Role::Dim, title, indent)
+                        .join(Strip::of(Role::Dim, title).filled(indent))
                         .text(Role::Strong, part),
                 );
             }

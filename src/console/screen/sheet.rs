@@ -11,8 +11,9 @@ use super::{
 };
 use crate::{
     model::{
-        amount::Level,
+        amount::{Level, Unit},
         event::{Header, RowHeader, StepHeader},
+        ids::MetricId,
         phase::Phase,
         sheet::{RowState, Verdict},
         text::Word,
@@ -53,22 +54,23 @@ fn guards_shown(height: usize) -> usize {
     (height / 4).clamp(2, 12)
 }
 
-fn finish(scene: &Scene<'_>, width: usize, height: usize, mut lines: Vec<Strip>) -> Vec<Strip> {
-    lines.push(rule(width));
-    let details = if scene.ui.details {
-        details(scene, width)
+/// The top, or details of the picked row in its place and of its height, so that no row moves; then the sheet.
+fn finish(scene: &Scene<'_>, width: usize, height: usize, mut top: Vec<Strip>) -> Vec<Strip> {
+    top.resize_with(top.len().max(DETAILS), Strip::default);
+    let mut lines = if scene.ui.details {
+        let mut details = details(scene, width);
+        details.resize_with(top.len(), Strip::default);
+        details
     } else {
-        Vec::new()
+        top
     };
-    let left = height.saturating_sub(lines.len() + details.len());
-    lines.extend(sheet(scene, width, left));
-    lines.truncate(height.saturating_sub(details.len()));
-    while lines.len() + details.len() < height {
-        lines.push(Strip::default());
-    }
-    lines.extend(details);
+    lines.push(rule(width));
+    lines.extend(sheet(scene, width, height.saturating_sub(lines.len())));
     lines
 }
+
+/// Lines that the details of a row take.
+const DETAILS: usize = 5;
 
 /// A line of the sheet, and the row it belongs to.
 struct Entry {
@@ -219,14 +221,25 @@ fn step_heading(scene: &Scene<'_>, step: &StepHeader, view: StepView, width: usi
         } else {
             Role::Plain
         };
+        let live = faults.iter().any(|f| f.may_be_live());
+        let held = live.then_some((hits.held, cap));
         strip = strip
             .gap(2)
-            .text(role, crate::view::hits_line(&hits, cap, scene.lang()))
-            .gap(2)
-            .join(age(scene, at));
+            .text(role, crate::view::hits_line(&hits, held, scene.lang()))
+            .gap(2);
+        strip = if live {
+            strip.join(age(scene, at))
+        } else {
+            strip.text(Role::Good, scene.t("gone, read back", "已清, 已回读"))
+        };
     }
-    let strip = strip.ending_in(progress(scene, view).gap(1), width);
-    vec![strip]
+    let progress = progress(scene, view).gap(1);
+    let fits = strip.width() + progress.width() < width;
+    vec![if fits {
+        strip.ending_in(progress, width)
+    } else {
+        strip.cut_to(width)
+    }]
 }
 
 fn age(scene: &Scene<'_>, at: crate::model::time::Moment) -> Strip {
@@ -252,6 +265,9 @@ fn total_hits(
 
 fn progress(scene: &Scene<'_>, view: StepView) -> Strip {
     match (view.started, view.ended, view.until) {
+        (None, ..) if scene.view.recovering.is_some() || scene.over() => {
+            Strip::of(Role::Dim, scene.t("not run", "未执行"))
+        }
         (None, ..) => Strip::of(Role::Dim, scene.t("later", "等候")),
         (Some(started), None, Some(until)) => {
             let text = format!(
@@ -278,8 +294,8 @@ const SCOPE: usize = 9;
 const BEFORE: usize = 9;
 const NOW: usize = 9;
 const DECLARED: usize = 13;
-const VERDICT: usize = 15;
-const AGE: usize = 5;
+const VERDICT: usize = 14;
+const AGE: usize = 6;
 const RANGE: usize = 22;
 const N: usize = 5;
 
@@ -323,7 +339,7 @@ impl Columns {
         let (before, now) = (state.and_then(|s| s.before), state.and_then(|s| s.now));
         let strip = Strip::of(Role::Strong, mark)
             .text(role, look)
-            .col(Role::Plain, format!("{} ", expected.metric), self.metric)
+            .col(Role::Plain, expected.metric.as_str(), self.metric)
             .col(Role::Dim, scope, SCOPE)
             .col(Role::Plain, scene.value(&expected.metric, before), BEFORE)
             .col(Role::Strong, scene.value(&expected.metric, now), NOW)
@@ -351,6 +367,7 @@ impl Columns {
 
 fn verdict_words(scene: &Scene<'_>, state: Option<&RowState>) -> String {
     match state {
+        None if scene.over() => scene.t("never judged", "未判").to_owned(),
         None => scene.t("not yet", "尚早").to_owned(),
         Some(s) if s.partial => format!("{}~", s.verdict.word(scene.lang())),
         Some(s) => s.verdict.word(scene.lang()).to_owned(),
@@ -367,10 +384,26 @@ pub(super) fn verdict_role(verdict: Verdict) -> Role {
 }
 
 fn interval(scene: &Scene<'_>, expected: &RowHeader, state: &RowState) -> String {
-    let show = |level: Option<Level>| scene.value(&expected.metric, level);
+    let unit = scene.unit(&expected.metric);
+    let show =
+        |level: Option<Level>| level.map_or("--".to_owned(), |l| measured(unit, &expected.declared, l.0));
     match (state.low, state.high) {
         (None, None) => "--".to_owned(),
         (low, high) => format!("{}..{}", show(low), show(high)),
+    }
+}
+
+/// An end of the judged interval. What was judged is what was declared: a relative change, a change, or a level.
+fn measured(unit: Unit, declared: &str, end: f64) -> String {
+    let relative = declared.contains('%') && (unit != Unit::Percent || declared.contains("rel"));
+    let change =
+        declared.contains(['+', '-', '±', '−']) || declared.contains("rise") || declared.contains("fall");
+    if relative {
+        format!("{:+.1}%", end * 100.0)
+    } else if change {
+        unit.show_change(end)
+    } else {
+        unit.show(end)
     }
 }
 
@@ -385,10 +418,11 @@ fn after(scene: &Scene<'_>, header: &Header) -> Vec<Strip> {
         };
         let unit = header.unit(&view.moved.metric);
         let text = format!(
-            "{} {} → {}, {} {}",
+            "{} {} → {}{}, {} {}",
             view.moved.metric,
             unit.show(view.moved.before),
             unit.show(view.moved.now),
+            pool_size(scene, header, &view.moved.metric),
             scene.t("since", "始于"),
             scene.clock(view.since)
         );
@@ -420,6 +454,13 @@ fn after(scene: &Scene<'_>, header: &Header) -> Vec<Strip> {
     lines
 }
 
+/// ` of 50`, if the metric counts the busy part of a pool.
+fn pool_size(scene: &Scene<'_>, header: &Header, metric: &MetricId) -> String {
+    let mut pools = header.topology.iter().filter_map(|n| n.pool.as_ref());
+    let pool = pools.find(|p| p.metric.as_ref() == Some(metric));
+    pool.map_or_else(String::new, |p| format!(" {} {}", scene.t("of", "/"), p.threads))
+}
+
 /// Everything about the picked row.
 fn details(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
     let Some(header) = scene.header() else {
@@ -432,45 +473,48 @@ fn details(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
     let title = header.metrics.iter().find(|m| m.id == expected.metric);
     let title = title.map_or("", |m| m.title.get(scene.lang()));
     let mut lines = vec![
-        rule(width),
-        heading(row_label(expected)).gap(2).text(Role::Plain, title),
+        heading(row_label(expected))
+            .gap(2)
+            .text(Role::Plain, title)
+            .cut_to(width),
     ];
-    let mut say = |name: &str, text: String| {
-        for (index, part) in wrap(&text, width.saturating_sub(14))
-            .into_iter()
-            .enumerate()
-            .take(2)
-        {
+    let mut say = |role: Role, name: &str, text: &str, most: usize| {
+        let parts = wrap(text, width.saturating_sub(16));
+        for (index, part) in parts.into_iter().enumerate().take(most) {
             let name = if index == 0 { name } else { "" };
             lines.push(
                 Strip::default()
                     .gap(1)
-                    .col(Role::Dim, name, 12)
+                    .col(role, name, 15)
                     .text(Role::Plain, part),
             );
         }
     };
-    if let Some(state) = &row.state {
-        let n = format!("n {}", state.windows);
-        say(
-            scene.t("measured", "实测"),
-            format!("{}  {n}", interval(scene, expected, state)),
-        );
-        say(scene.t("declared", "声明"), expected.declared.clone());
-        say(state.verdict.word(scene.lang()), state.reason.clone());
-        if state.partial {
-            say(
-                scene.t("partial", "不完整"),
-                scene
-                    .t("an answer of the source was incomplete", "数据源的回答不完整")
-                    .to_owned(),
+    let declared = &expected.declared;
+    match &row.state {
+        Some(state) => {
+            let mut measured = format!(
+                "{} ({} {declared}), n {}",
+                interval(scene, expected, state),
+                scene.t("declared", "声明"),
+                state.windows
             );
+            if state.partial {
+                measured.push_str(scene.t("; an answer was incomplete", "; 有回答不完整"));
+            }
+            let verdict = state.verdict.word(scene.lang());
+            say(Role::Dim, scene.t("measured", "实测"), &measured, 1);
+            say(verdict_role(state.verdict), verdict, &state.reason, 2);
         }
-    } else {
-        say(scene.t("declared", "声明"), expected.declared.clone());
+        None => say(Role::Dim, scene.t("declared", "声明"), declared, 1),
     }
     if let Some(otherwise) = &expected.otherwise {
-        say(scene.t("if not", "否则"), otherwise.get(scene.lang()).to_owned());
+        say(
+            Role::Dim,
+            scene.t("if not", "否则"),
+            otherwise.get(scene.lang()),
+            2,
+        );
     }
     lines
 }
