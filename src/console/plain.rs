@@ -193,7 +193,7 @@ impl<W: Write> Plain<W> {
         let times: Vec<String> = [Milestone::FaultsGone, Milestone::UsersOk, Milestone::AllClear]
             .iter()
             .map(|m| {
-                let time = self.view.times.of(*m).map_or("--".to_owned(), |t| t.to_string());
+                let time = self.view.time_of(*m).map_or("--".to_owned(), |t| t.to_string());
                 format!("{} {time}", m.word(self.options.lang))
             })
             .collect();

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::model::{
     amount::Level,
-    event::{Body, Event, Header, Health, Period},
+    event::{BaselineRow, Body, Event, GuardState, Header, Health, Period},
     ids::FaultId,
     recovery::{Milestone, StepReport},
     sample::{Numbers, Query, Window},
@@ -189,10 +189,12 @@ impl RunView {
         &mut self.faults[place]
     }
 
-    fn guard(&mut self, state: &crate::model::event::GuardState, at: Moment) {
+    fn guard(&mut self, state: &GuardState, at: Moment) {
         let Some(slot) = self.guards.get_mut(state.index) else {
             return;
         };
+        let mut state = state.clone();
+        state.room = finite(state.room);
         *slot = Some(GuardView {
             state: state.clone(),
             at,
@@ -262,7 +264,10 @@ impl RunView {
             .collect()
     }
 
-    fn baseline_row(&mut self, row: crate::model::event::BaselineRow, at: Moment) {
+    fn baseline_row(&mut self, mut row: BaselineRow, at: Moment) {
+        for number in [&mut row.half1, &mut row.half2, &mut row.can_show] {
+            *number = finite(*number);
+        }
         if !self.has_windows(&row.query) {
             self.point(&row.query, Period::Baseline, row.half2.map(Level), at);
         }
@@ -393,6 +398,11 @@ impl RunView {
             _ => Health::Holds,
         }
     }
+}
+
+/// JSON has no infinity, so that a view sent over the wire would show something else.
+fn finite(number: Option<f64>) -> Option<f64> {
+    number.filter(|n| n.is_finite())
 }
 
 fn keep<T>(queue: &mut VecDeque<T>, item: T, most: usize) {

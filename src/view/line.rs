@@ -503,9 +503,9 @@ fn recovery_line(report: &StepReport, lang: Lang) -> String {
     )
 }
 
-/// `HELD, ALL CLEAR`: the two axes of a run. The second is the keeper's word alone; screens use
-/// [`RunView::ending`](super::RunView::ending), which checks it.
-pub(crate) fn outcome_line(outcome: &Outcome, lang: Lang) -> String {
+/// `HELD, RECOVERED`: the two axes of a run in the keeper's words. ALL CLEAR is said only where it was checked, by
+/// [`RunView::ending`](super::RunView::ending).
+fn outcome_line(outcome: &Outcome, lang: Lang) -> String {
     if outcome.refused {
         return lang
             .pick("REFUSED, nothing was touched", "被拒绝, 未触碰任何东西")
@@ -515,10 +515,6 @@ pub(crate) fn outcome_line(outcome: &Outcome, lang: Lang) -> String {
         lang.pick("no fault was armed", "未注入故障"),
         |h: Hypothesis| h.word(lang),
     );
-    let recovered = if outcome.all_clear() {
-        lang.pick("ALL CLEAR", "全部恢复")
-    } else {
-        outcome.recovered.word(lang)
-    };
+    let recovered = outcome.recovered.word(lang);
     format!("{hypothesis}, {recovered}")
 }

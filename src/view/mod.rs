@@ -21,7 +21,7 @@ use crate::model::{
     event::{Check, CheckOutcome, Header, Health, Outcome, ReachLine, Steadiness},
     ids::InstanceName,
     phase::{Cause, Phase},
-    recovery::{Leftover, Recovered},
+    recovery::{Leftover, Milestone, Recovered},
     sample::Query,
     sheet::{RowId, Verdict},
     time::{Moment, Span},
@@ -186,6 +186,20 @@ impl RunView {
             Recovered::Recovered if !self.may_remain.is_empty() => Ending::Leftover,
             Recovered::Recovered => Ending::AllClear,
         })
+    }
+
+    /// One of the three times, if nothing that is known stands against it: FAULTS GONE only if no fault may be live, ALL
+    /// CLEAR only if nothing may remain either.
+    pub fn time_of(&self, milestone: Milestone) -> Option<Span> {
+        let time = self.times.of(milestone)?;
+        let live = self.live_faults().next().is_some();
+        let clear = matches!(self.ending(), None | Some(Ending::AllClear)) && self.may_remain.is_empty();
+        let stands = match milestone {
+            Milestone::UsersOk => true,
+            Milestone::FaultsGone => !live,
+            Milestone::AllClear => !live && clear,
+        };
+        stands.then_some(time)
     }
 
     /// Wall time at `now`: that of the newest event, and what has passed since.

@@ -113,6 +113,9 @@ impl Columns {
 /// What is left to the limit. Over it, the word says so.
 fn room(scene: &Scene<'_>, guard: &GuardHeader, view: &GuardView) -> String {
     match view.state.room {
+        None if matches!(view.state.health, Health::Bad | Health::Broken) => {
+            scene.t("OVER", "越限").to_owned()
+        }
         None => "--".to_owned(),
         Some(room) if room < 0.0 => scene.t("OVER", "越限").to_owned(),
         Some(room) => {

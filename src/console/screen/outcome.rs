@@ -95,11 +95,9 @@ pub(super) fn times(scene: &Scene<'_>) -> Strip {
     let mut strip = Strip::default();
     for milestone in [Milestone::FaultsGone, Milestone::UsersOk, Milestone::AllClear] {
         let word = milestone.word(scene.lang());
-        let contradicted =
-            milestone == Milestone::AllClear && scene.view.ending().is_some_and(|e| e != Ending::AllClear);
-        let (role, time) = match scene.view.times.of(milestone) {
-            Some(time) if !contradicted => (Role::Good, time.to_string()),
-            _ => (Role::Dim, "--".to_owned()),
+        let (role, time) = match scene.view.time_of(milestone) {
+            Some(time) => (Role::Good, time.to_string()),
+            None => (Role::Dim, "--".to_owned()),
         };
         let width = crate::console::cells::width(word) + 13;
         strip = strip

@@ -12,13 +12,14 @@ use super::{
 use crate::{
     model::{
         amount::{Level, Unit},
-        event::{Header, RowHeader, StepHeader},
+        event::{Header, Hits, RowHeader, StepHeader},
         ids::MetricId,
         phase::Phase,
-        sheet::{RowState, Verdict},
+        sheet::{RowId, RowState, Verdict},
         text::Word,
+        time::{Moment, Span},
     },
-    view::{RowView, StepView, row_label},
+    view::{FaultView, RowView, StepView, hits_line, row_label},
 };
 
 /// The whole body.
@@ -139,7 +140,7 @@ fn entries(scene: &Scene<'_>, header: &Header, columns: &Columns, with_otherwise
             });
         }
         for (row, expected) in step.rows.iter().enumerate() {
-            let id = crate::model::sheet::RowId { step: index, row };
+            let id = RowId { step: index, row };
             let state = scene.view.row(id);
             let picked = scene.ui.picked == Some(count);
             let strip = columns.line(scene, expected, state, picked);
@@ -225,7 +226,7 @@ fn step_heading(scene: &Scene<'_>, step: &StepHeader, view: StepView, width: usi
         let held = live.then_some((hits.held, cap));
         strip = strip
             .gap(2)
-            .text(role, crate::view::hits_line(&hits, held, scene.lang()))
+            .text(role, hits_line(&hits, held, scene.lang()))
             .gap(2);
         strip = if live {
             strip.join(age(scene, at))
@@ -242,17 +243,15 @@ fn step_heading(scene: &Scene<'_>, step: &StepHeader, view: StepView, width: usi
     }]
 }
 
-fn age(scene: &Scene<'_>, at: crate::model::time::Moment) -> Strip {
-    let (role, age) = scene.age_piece(crate::model::time::Span::ZERO, at);
+fn age(scene: &Scene<'_>, at: Moment) -> Strip {
+    let (role, age) = scene.age_piece(Span::ZERO, at);
     Strip::of(role, age)
 }
 
-fn total_hits(
-    faults: &[&crate::view::FaultView],
-) -> Option<(crate::model::event::Hits, crate::model::time::Moment)> {
+fn total_hits(faults: &[&FaultView]) -> Option<(Hits, Moment)> {
     let read = faults.iter().filter_map(|f| f.hits);
     read.reduce(|(sum, oldest), (hits, at)| {
-        let sum = crate::model::event::Hits {
+        let sum = Hits {
             hits: sum.hits.saturating_add(hits.hits),
             misses: sum.misses.saturating_add(hits.misses),
             failed: sum.failed.saturating_add(hits.failed),
