@@ -3,6 +3,8 @@
 
 mod any;
 mod frames;
+#[path = "loop.rs"]
+mod keyboard_loop;
 mod keys;
 mod plain;
 mod story;
