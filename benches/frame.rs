@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use allclear::{
     console::{App, Colour, Options, Screen},
-    model::{text::Lang, time::Moment},
+    model::{event::Body, text::Lang, time::Moment},
+    view::MAX_LINES,
 };
 use ratatui::{buffer::Buffer, layout::Rect};
 use story::Story;
@@ -21,7 +22,16 @@ const BOUND: Duration = Duration::from_millis(2);
 const FRAMES: usize = 400;
 
 fn main() {
-    let story = Story::recovering();
+    let mut story = Story::recovering();
+    for number in 0..MAX_LINES {
+        let text = format!(
+            "note {number}: a journal that is full, with lines as long as those that a keeper writes"
+        );
+        story.say(Body::Note {
+            by: "chen".into(),
+            text,
+        });
+    }
     let options = Options {
         lang: Lang::Zh,
         colour: Colour::Ansi16,

@@ -1,6 +1,11 @@
 //! The TUI on a real terminal: keys, a resize, Chinese, and the terminal given back after leaving, after a signal and
 //! after a panic. This program is both sides: it starts itself as the child inside the pty.
-#![allow(missing_docs)]
+#![allow(
+    missing_docs,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test program with its own main: it reports, and it may fail"
+)]
 
 use std::{
     io::{Read, Write},

@@ -47,6 +47,13 @@ pub(crate) fn wrap(text: &str, cells: usize) -> Vec<String> {
             lines.push(String::new());
             used = 0;
         }
+        if used + width(word) <= cells {
+            used += width(word);
+            if let Some(line) = lines.last_mut() {
+                line.push_str(word);
+            }
+            continue;
+        }
         for grapheme in Text::raw(word).styled_graphemes(Style::default()) {
             let wide = width(grapheme.symbol);
             if used + wide > cells {

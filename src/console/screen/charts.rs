@@ -29,11 +29,12 @@ pub(super) fn lines(scene: &Scene<'_>, width: usize, height: usize) -> Vec<Strip
     let rows = if height < 30 { 2 } else { 4 };
     let mut lines = Vec::new();
     let mut shown: Vec<&Query> = Vec::new();
+    let axis = axis(scene, room(width));
     for (title, queries) in &header.panels {
         lines.push(heading(title.get(scene.lang())));
         for query in queries {
             shown.push(query);
-            lines.extend(chart(scene, query, width, rows));
+            lines.extend(chart(scene, query, &axis, width, rows));
         }
     }
     let others: Vec<&Chart> = scene
@@ -46,12 +47,12 @@ pub(super) fn lines(scene: &Scene<'_>, width: usize, height: usize) -> Vec<Strip
         lines.push(heading(scene.t("other queries of the drill", "演练的其他指标")));
     }
     for other in others {
-        lines.extend(chart(scene, &other.query, width, rows));
+        lines.extend(chart(scene, &other.query, &axis, width, rows));
     }
     lines
 }
 
-fn chart(scene: &Scene<'_>, query: &Query, width: usize, rows: usize) -> Vec<Strip> {
+fn chart(scene: &Scene<'_>, query: &Query, axis: &Strip, width: usize, rows: usize) -> Vec<Strip> {
     let chart = scene.view.charts.iter().find(|c| &c.query == query);
     let Some(chart) = chart.filter(|c| !c.points.is_empty()) else {
         let words = scene.t("no data yet", "尚无数据");
@@ -63,10 +64,10 @@ fn chart(scene: &Scene<'_>, query: &Query, width: usize, rows: usize) -> Vec<Str
                 .text(Role::Dim, words),
         ];
     };
-    let room = width.saturating_sub(AXIS + 3).max(1);
+    let room = room(width);
     let columns = columns(scene, chart, room);
     let mut lines = vec![title(scene, query, chart, width).cut_to(width)];
-    let scale = Scale::of(columns.iter().filter_map(|c| c.point?.value));
+    let scale = Scale::of(columns.iter().filter_map(|point| (*point)?.value));
     for row in (0..rows).rev() {
         let label = match scale {
             Some(s) if row + 1 == rows => scene.value(&query.metric, Some(Level(s.high))),
@@ -75,48 +76,48 @@ fn chart(scene: &Scene<'_>, query: &Query, width: usize, rows: usize) -> Vec<Str
         };
         lines.push(plot_row(&columns, scale, row, rows, &label));
     }
-    lines.push(axis(scene, &columns));
+    lines.push(axis.clone());
     lines
 }
 
-/// A column: a stretch of time as long as a window, and the newest point of it.
-struct Column<'a> {
-    at: Moment,
-    point: Option<&'a Point>,
+/// The cells that a chart has for its columns.
+fn room(width: usize) -> usize {
+    width.saturating_sub(AXIS + 3).max(1)
 }
 
-/// The newest stretches, the last one at the right edge. All charts share their time axis. A stretch without a point
-/// repeats the one before it only if that is less than two windows old: windows do not come to the millisecond.
-fn columns<'a>(scene: &Scene<'_>, chart: &'a Chart, room: usize) -> Vec<Column<'a>> {
-    let stretch = scene.header().map_or(10_000, |h| h.window.0).max(1_000);
+/// Columns are stretches of time as long as a window: the numbers of those that are shown, the last one at the right
+/// edge. All charts share them. Those before the run's clock began have none.
+fn stretches(scene: &Scene<'_>, room: usize) -> impl Iterator<Item = Option<u64>> {
     let end = if scene.over() {
         scene.view.at
     } else {
         scene.now.max(scene.view.at)
     };
-    let last = end.0 / stretch;
-    let count = u64::try_from(room).unwrap_or(u64::MAX);
-    let blank = count.saturating_sub(last + 1);
-    let mut columns: Vec<Column<'a>> = (0..blank)
-        .map(|_| Column {
-            at: Moment(0),
-            point: None,
-        })
-        .collect();
+    let last = end.0 / stretch(scene);
+    let room = u64::try_from(room).unwrap_or(u64::MAX);
+    (0..room).map(move |column| (last + 1 + column).checked_sub(room))
+}
+
+/// A column's length in milliseconds.
+fn stretch(scene: &Scene<'_>) -> u64 {
+    scene.header().map_or(10_000, |h| h.window.0).max(1_000)
+}
+
+/// The newest point of each column. A stretch without a point repeats the one before it only if that is less than two
+/// windows old: windows do not come to the millisecond.
+fn columns<'a>(scene: &Scene<'_>, chart: &'a Chart, room: usize) -> Vec<Option<&'a Point>> {
+    let stretch = stretch(scene);
     let mut points = chart.points.iter().peekable();
     let mut newest: Option<&Point> = None;
-    for number in (last + 1).saturating_sub(count)..=last {
-        let until = Moment(number.saturating_add(1).saturating_mul(stretch));
-        while let Some(point) = points.next_if(|p| p.at < until) {
-            newest = Some(point);
-        }
-        let fresh = newest.filter(|p| until.since(p.at).0 <= stretch * 2);
-        columns.push(Column {
-            at: Moment(number.saturating_mul(stretch)),
-            point: fresh,
-        });
-    }
-    columns
+    stretches(scene, room)
+        .map(|number| {
+            let until = Moment(number?.saturating_add(1).saturating_mul(stretch));
+            while let Some(point) = points.next_if(|p| p.at < until) {
+                newest = Some(point);
+            }
+            newest.filter(|p| until.since(p.at).0 <= stretch * 2)
+        })
+        .collect()
 }
 
 fn title(scene: &Scene<'_>, query: &Query, chart: &Chart, width: usize) -> Strip {
@@ -197,10 +198,10 @@ impl Scale {
     }
 }
 
-fn plot_row(columns: &[Column<'_>], scale: Option<Scale>, row: usize, rows: usize, label: &str) -> Strip {
+fn plot_row(columns: &[Option<&Point>], scale: Option<Scale>, row: usize, rows: usize, label: &str) -> Strip {
     let mut runs = Runs::default();
     for column in columns {
-        let Some(point) = column.point else {
+        let Some(point) = column else {
             runs.push(Role::Plain, " ");
             continue;
         };
@@ -224,10 +225,16 @@ fn plot_row(columns: &[Column<'_>], scale: Option<Scale>, row: usize, rows: usiz
 }
 
 /// The time axis, thick where a fault was live.
-fn axis(scene: &Scene<'_>, columns: &[Column<'_>]) -> Strip {
+fn axis(scene: &Scene<'_>, room: usize) -> Strip {
+    let stretch = stretch(scene);
     let mut runs = Runs::default();
-    for column in columns {
-        let live = scene.view.faults.iter().filter(|f| was_live(f, column.at));
+    for number in stretches(scene, room) {
+        let at = number.map(|n| Moment(n.saturating_mul(stretch)));
+        let live = scene
+            .view
+            .faults
+            .iter()
+            .filter(|f| at.is_some_and(|at| was_live(f, at)));
         match live.max_by_key(|f| f.may_be_live()) {
             Some(fault) if fault.may_be_live() => runs.push(Role::Alarm, "━"),
             Some(_) => runs.push(Role::Strong, "━"),
