@@ -3,16 +3,16 @@
 use std::collections::VecDeque;
 
 use super::{
-    BaselineView, Chart, Deadman, FaultState, FaultView, GuardView, LadderView, LevelView, Line, MAX_LINES,
-    MAX_POINTS, MAX_REMARKS, MAX_TEXT, MovedView, PhaseView, Point, RecoveringView, RecoveryView, Remark,
-    RowView, RunView, SnapshotView, StepView, Stops, line,
+    BaselineView, Deadman, FaultState, FaultView, GuardView, LadderView, LevelView, Line, MAX_LINES,
+    MAX_REMARKS, MAX_TEXT, MovedView, PhaseView, RecoveringView, RecoveryView, Remark, RowView, RunView,
+    SnapshotView, StepView, Stops, line, tone::tone,
 };
 use crate::model::{
     amount::Level,
     event::{BaselineRow, Body, Event, GuardState, Header, Health, Period},
     ids::FaultId,
     recovery::{Milestone, StepReport},
-    sample::{Numbers, Query, Window},
+    sample::Query,
     sheet::{Moved, RowId, RowState},
     snapshot::{BaselineLevels, BreakerState, Snapshot},
     text::{Lang, harmless},
@@ -319,49 +319,6 @@ impl RunView {
         keep(&mut self.warnings, remark, MAX_REMARKS);
     }
 
-    /// The period that a reading belongs to which does not say so itself.
-    fn period(&self) -> Period {
-        use crate::model::phase::Phase::{Closed, Recovering, Verifying};
-        if matches!(self.phase.phase, Closed | Recovering | Verifying) {
-            return Period::After;
-        }
-        let latest = self.steps.iter().rposition(|s| s.started.is_some());
-        latest.map_or(Period::Baseline, Period::Step)
-    }
-
-    /// Whether the query's windows hold a value by themselves. Those of a quantile do not: they count observations
-    /// under bucket edges that only the judge knows, so its chart is made of the levels that come with rows and guards.
-    fn has_windows(&self, query: &Query) -> bool {
-        self.windowed.contains(query)
-    }
-
-    fn window(&mut self, query: &Query, period: Period, window: &Window, at: Moment) {
-        let value = match &window.numbers {
-            Ok(Numbers::Quantile(_)) => return,
-            Ok(Numbers::Gauge(x)) => Some(*x),
-            Ok(Numbers::Rate([part, whole]) | Numbers::Ratio([part, whole])) => Some(part / whole),
-            Err(_) => None,
-        };
-        if !self.windowed.contains(query) {
-            if value.is_none() {
-                return;
-            }
-            self.windowed.push(query.clone());
-        }
-        self.point(query, period, value.filter(|x| x.is_finite()).map(Level), at);
-    }
-
-    fn point(&mut self, query: &Query, period: Period, value: Option<Level>, at: Moment) {
-        let point = Point { at, period, value };
-        match self.charts.iter_mut().find(|c| &c.query == query) {
-            Some(chart) => keep(&mut chart.points, point, MAX_POINTS),
-            None => self.charts.push(Chart {
-                query: query.clone(),
-                points: VecDeque::from([point]),
-            }),
-        }
-    }
-
     fn write_journal(&mut self, event: &Event) {
         let header = match &event.body {
             Body::Opened(header) => Some(header.as_ref()),
@@ -372,7 +329,7 @@ impl RunView {
         };
         let line = Line {
             wall: event.wall,
-            tone: line::tone(&event.body),
+            tone: tone(&event.body),
             en: line::line(event, header, Lang::En),
             zh: line::line(event, header, Lang::Zh),
         };
@@ -405,7 +362,7 @@ fn finite(number: Option<f64>) -> Option<f64> {
     number.filter(|n| n.is_finite())
 }
 
-fn keep<T>(queue: &mut VecDeque<T>, item: T, most: usize) {
+pub(super) fn keep<T>(queue: &mut VecDeque<T>, item: T, most: usize) {
     while queue.len() >= most {
         queue.pop_front();
     }

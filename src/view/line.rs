@@ -1,16 +1,19 @@
 //! An event as one line of text, for the journal screen, the plain reporter and `show`.
 
-use super::{MAX_TEXT, SnapshotView, Tone, label::guard_label, label::query_label, label::row_label};
+use super::{
+    MAX_TEXT, SnapshotView,
+    label::guard_label,
+    label::query_label,
+    label::row_label,
+    phrase::{hits_line, outcome_line, reach_line, recovery_line, snapshot_line, stops_line},
+};
 use crate::model::{
-    amount::{Level, Share, thousands},
-    event::{
-        BaselineRow, Body, Check, CheckOutcome, Event, GuardState, Header, Health, Hits, Outcome, ReachLine,
-        Steadiness,
-    },
+    amount::{Level, thousands},
+    event::{BaselineRow, Body, Check, Event, GuardState, Header, Health},
     phase::Phase,
-    recovery::{Leftover, Recovered, StepReport, StepState},
+    recovery::Leftover,
     sample::{Numbers, Query, Window},
-    sheet::{Hypothesis, Moved, RowState, Verdict},
+    sheet::{Moved, RowState, Verdict},
     snapshot::Snapshot,
     text::{Lang, Word, harmless},
     time::Span,
@@ -21,35 +24,6 @@ use crate::model::{
 pub fn line(event: &Event, header: &Header, lang: Lang) -> String {
     let teller = Teller { header, lang };
     harmless(&teller.tell(event), MAX_TEXT)
-}
-
-/// How an event is meant: red for a live fault and what is left, yellow for what needs a look, green for what holds.
-pub(super) fn tone(body: &Body) -> Tone {
-    match body {
-        Body::FaultLive { .. } => Tone::Alarm,
-        Body::MayRemain(left) if !left.is_empty() => Tone::Alarm,
-        Body::FaultGone { .. } | Body::Reached { .. } => Tone::Good,
-        Body::FaultFailed { .. }
-        | Body::Refused { .. }
-        | Body::TakenOver { .. }
-        | Body::DeadmanLost { .. }
-        | Body::Warning(_)
-        | Body::Notified { error: Some(_), .. } => Tone::Look,
-        Body::Recovering { cause } if cause.is_abort() => Tone::Look,
-        Body::Check(check) if check.outcome != CheckOutcome::Passed => Tone::Look,
-        Body::Baseline(row) if matches!(row.state, Steadiness::Unsteady | Steadiness::TooThin) => Tone::Look,
-        Body::Guard(guard) if guard.health == Health::Holds => Tone::Good,
-        Body::Guard(_) => Tone::Look,
-        Body::Row(row) if row.verdict == Verdict::AsExpected => Tone::Plain,
-        Body::Row(_) => Tone::Look,
-        Body::Recovery(report) if report.state == StepState::Failed => Tone::Look,
-        Body::Closed(outcome) => match outcome.recovered {
-            _ if outcome.refused => Tone::Look,
-            Recovered::Recovered => Tone::Good,
-            Recovered::Leftover | Recovered::Unknown => Tone::Alarm,
-        },
-        _ => Tone::Plain,
-    }
 }
 
 struct Teller<'a> {
@@ -407,114 +381,4 @@ impl Teller<'_> {
             list.join("; ")
         )
     }
-}
-
-/// `servers 8, breakers 8, flags 3`, or that there is nothing to put back.
-pub(crate) fn snapshot_line(snapshot: &SnapshotView, lang: Lang) -> String {
-    let counts = [
-        ("servers", "网关节点", snapshot.servers),
-        ("breakers", "熔断器", snapshot.breakers),
-        ("not closed", "其中未闭合", snapshot.not_closed),
-        ("flags", "开关", snapshot.flags),
-        ("retry queues", "重试队列", snapshot.retry_queues),
-        (
-            "backlog",
-            "积压",
-            usize::try_from(snapshot.backlog).unwrap_or(usize::MAX),
-        ),
-        ("foreign faults", "外来故障", snapshot.foreign.len()),
-    ];
-    let parts: Vec<_> = counts
-        .iter()
-        .filter(|(.., count)| *count > 0)
-        .map(|(en, zh, count)| format!("{} {count}", lang.pick(en, zh)))
-        .collect();
-    if parts.is_empty() {
-        return lang.pick("nothing to put back", "无可恢复项").to_owned();
-    }
-    parts.join(", ")
-}
-
-/// `order-0 (1 of 8) coupon.query delay 2s; 30 req/s × 20% × 2.5s = 15 of 50 threads`; without the fault if `short`.
-pub(crate) fn reach_line(line: &ReachLine, short: bool, lang: Lang) -> String {
-    let rate = line.rate.map_or("?".to_owned(), |r| format!("{r:.0}"));
-    let threads = line.threads.map_or("?".to_owned(), |t| format!("{t:.0}"));
-    let pool = line.pool.map_or("?".to_owned(), |p| p.to_string());
-    let what = if short {
-        String::new()
-    } else {
-        format!(" {}", line.what)
-    };
-    format!(
-        "{} (1 {} {}){what}; {rate} {} × {} × {}s = {threads} {} {pool} {}",
-        line.instance,
-        lang.pick("of", "/"),
-        line.of,
-        lang.pick("req/s", "请求/s"),
-        Share(line.share),
-        (line.holds * 1000.0).round() / 1000.0,
-        lang.pick("of", "/"),
-        lang.pick("threads", "线程"),
-    )
-}
-
-/// `stops: tripwire 3s; guard 41s-1m15s`.
-pub(crate) fn stops_line(tripwire: Option<Span>, guard: (Span, Span), lang: Lang) -> String {
-    let tripwire = tripwire.map_or("--".to_owned(), |t| t.to_string());
-    format!(
-        "{} {tripwire}; {} {}-{}",
-        lang.pick("stops: tripwire", "止损: 绊线"),
-        lang.pick("guard", "守护"),
-        guard.0,
-        guard.1
-    )
-}
-
-/// `hits 1,204  failed 0  held 11 of cap 20`; how many are held, and the cap, only while they can be.
-pub(crate) fn hits_line(hits: &Hits, held: Option<(u32, Option<u32>)>, lang: Lang) -> String {
-    let mut line = format!(
-        "{} {}  {} {}",
-        lang.pick("hits", "命中"),
-        thousands(hits.hits as f64),
-        lang.pick("failed", "失败"),
-        thousands(hits.failed as f64),
-    );
-    if let Some((held, cap)) = held {
-        line.push_str(&format!("  {} {held}", lang.pick("held", "占用")));
-        if let Some(cap) = cap {
-            line.push_str(&format!(" {} {cap}", lang.pick("of cap", "/ 上限")));
-        }
-    }
-    if hits.capped > 0 {
-        let capped = thousands(hits.capped as f64);
-        line.push_str(&format!("  {} {capped}", lang.pick("capped", "超限放行")));
-    }
-    line
-}
-
-fn recovery_line(report: &StepReport, lang: Lang) -> String {
-    format!(
-        "{} {} {} {} {}",
-        report.step.number(),
-        report.step.word(lang),
-        report.state.word(lang),
-        report.took,
-        report.detail
-    )
-}
-
-/// `HELD, RECOVERED`: the two axes of a run in the keeper's words. ALL CLEAR is said only where it was checked, by
-/// [`RunView::ending`](super::RunView::ending).
-fn outcome_line(outcome: &Outcome, lang: Lang) -> String {
-    if outcome.refused {
-        return lang
-            .pick("REFUSED, nothing was touched", "被拒绝, 未触碰任何东西")
-            .to_owned();
-    }
-    let hypothesis = outcome.hypothesis.map_or(
-        lang.pick("no fault was armed", "未注入故障"),
-        |h: Hypothesis| h.word(lang),
-    );
-    let recovered = outcome.recovered.word(lang);
-    format!("{hypothesis}, {recovered}")
 }

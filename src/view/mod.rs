@@ -5,6 +5,9 @@ mod fold;
 mod label;
 mod line;
 mod parts;
+mod phrase;
+mod series;
+mod tone;
 mod words;
 
 use std::collections::VecDeque;
@@ -14,8 +17,8 @@ use serde::{Deserialize, Serialize};
 
 pub use label::{guard_label, query_label, row_label, short_age};
 pub use line::line;
-pub(crate) use line::{hits_line, reach_line, snapshot_line};
 pub use parts::*;
+pub(crate) use phrase::{hits_line, reach_line, snapshot_line};
 
 use crate::model::{
     event::{Check, CheckOutcome, Header, Health, Outcome, ReachLine, Steadiness},

@@ -3,6 +3,7 @@
 mod baseline;
 mod charts;
 mod findings;
+mod footer;
 mod frame;
 mod guard;
 mod help;
@@ -10,7 +11,9 @@ mod journal;
 mod map;
 mod outcome;
 mod recovery;
+mod row;
 mod sheet;
+mod step;
 mod tiny;
 
 use ratatui::buffer::Buffer;
@@ -86,7 +89,7 @@ pub(crate) fn draw(scene: &Scene<'_>, buffer: &mut Buffer) -> Drawn {
         };
     }
     let top = frame::top(scene, width);
-    let bottom = frame::bottom(scene, width);
+    let bottom = footer::bottom(scene, width);
     let page = height - top.len() - bottom.len();
     let body = body(scene, width, page);
     put(buffer, area.top(), &top, theme);

@@ -6,7 +6,7 @@ use super::{
         scene::{Scene, health_role},
         theme::Role,
     },
-    frame,
+    footer, frame,
 };
 use crate::model::{sheet::Verdict, text::Word};
 
@@ -32,7 +32,7 @@ pub(super) fn lines(scene: &Scene<'_>, width: usize, height: usize) -> Vec<Strip
     }
     lines.push(guard(scene));
     lines.push(counts(scene));
-    if let Some((key, words)) = frame::footer(scene).into_iter().next() {
+    if let Some((key, words)) = footer::footer(scene).into_iter().next() {
         lines.push(Strip::of(Role::Key, key).gap(1).text(Role::Plain, words));
     }
     if lines.len() > height && height > 0 {

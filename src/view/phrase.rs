@@ -1,0 +1,121 @@
+//! Phrases that the journal's lines and the screens share.
+
+use super::SnapshotView;
+use crate::model::{
+    amount::{Share, thousands},
+    event::{Hits, Outcome, ReachLine},
+    recovery::StepReport,
+    sheet::Hypothesis,
+    text::{Lang, Word},
+    time::Span,
+};
+
+/// `servers 8, breakers 8, flags 3`, or that there is nothing to put back.
+pub(crate) fn snapshot_line(snapshot: &SnapshotView, lang: Lang) -> String {
+    let counts = [
+        ("servers", "网关节点", snapshot.servers),
+        ("breakers", "熔断器", snapshot.breakers),
+        ("not closed", "其中未闭合", snapshot.not_closed),
+        ("flags", "开关", snapshot.flags),
+        ("retry queues", "重试队列", snapshot.retry_queues),
+        (
+            "backlog",
+            "积压",
+            usize::try_from(snapshot.backlog).unwrap_or(usize::MAX),
+        ),
+        ("foreign faults", "外来故障", snapshot.foreign.len()),
+    ];
+    let parts: Vec<_> = counts
+        .iter()
+        .filter(|(.., count)| *count > 0)
+        .map(|(en, zh, count)| format!("{} {count}", lang.pick(en, zh)))
+        .collect();
+    if parts.is_empty() {
+        return lang.pick("nothing to put back", "无可恢复项").to_owned();
+    }
+    parts.join(", ")
+}
+
+/// `order-0 (1 of 8) coupon.query delay 2s; 30 req/s × 20% × 2.5s = 15 of 50 threads`; without the fault if `short`.
+pub(crate) fn reach_line(line: &ReachLine, short: bool, lang: Lang) -> String {
+    let rate = line.rate.map_or("?".to_owned(), |r| format!("{r:.0}"));
+    let threads = line.threads.map_or("?".to_owned(), |t| format!("{t:.0}"));
+    let pool = line.pool.map_or("?".to_owned(), |p| p.to_string());
+    let what = if short {
+        String::new()
+    } else {
+        format!(" {}", line.what)
+    };
+    format!(
+        "{} (1 {} {}){what}; {rate} {} × {} × {}s = {threads} {} {pool} {}",
+        line.instance,
+        lang.pick("of", "/"),
+        line.of,
+        lang.pick("req/s", "请求/s"),
+        Share(line.share),
+        (line.holds * 1000.0).round() / 1000.0,
+        lang.pick("of", "/"),
+        lang.pick("threads", "线程"),
+    )
+}
+
+/// `stops: tripwire 3s; guard 41s-1m15s`.
+pub(crate) fn stops_line(tripwire: Option<Span>, guard: (Span, Span), lang: Lang) -> String {
+    let tripwire = tripwire.map_or("--".to_owned(), |t| t.to_string());
+    format!(
+        "{} {tripwire}; {} {}-{}",
+        lang.pick("stops: tripwire", "止损: 绊线"),
+        lang.pick("guard", "守护"),
+        guard.0,
+        guard.1
+    )
+}
+
+/// `hits 1,204  failed 0  held 11 of cap 20`; how many are held, and the cap, only while they can be.
+pub(crate) fn hits_line(hits: &Hits, held: Option<(u32, Option<u32>)>, lang: Lang) -> String {
+    let mut line = format!(
+        "{} {}  {} {}",
+        lang.pick("hits", "命中"),
+        thousands(hits.hits as f64),
+        lang.pick("failed", "失败"),
+        thousands(hits.failed as f64),
+    );
+    if let Some((held, cap)) = held {
+        line.push_str(&format!("  {} {held}", lang.pick("held", "占用")));
+        if let Some(cap) = cap {
+            line.push_str(&format!(" {} {cap}", lang.pick("of cap", "/ 上限")));
+        }
+    }
+    if hits.capped > 0 {
+        let capped = thousands(hits.capped as f64);
+        line.push_str(&format!("  {} {capped}", lang.pick("capped", "超限放行")));
+    }
+    line
+}
+
+pub(super) fn recovery_line(report: &StepReport, lang: Lang) -> String {
+    format!(
+        "{} {} {} {} {}",
+        report.step.number(),
+        report.step.word(lang),
+        report.state.word(lang),
+        report.took,
+        report.detail
+    )
+}
+
+/// `HELD, RECOVERED`: the two axes of a run in the keeper's words. ALL CLEAR is said only where it was checked, by
+/// [`RunView::ending`](super::RunView::ending).
+pub(super) fn outcome_line(outcome: &Outcome, lang: Lang) -> String {
+    if outcome.refused {
+        return lang
+            .pick("REFUSED, nothing was touched", "被拒绝, 未触碰任何东西")
+            .to_owned();
+    }
+    let hypothesis = outcome.hypothesis.map_or(
+        lang.pick("no fault was armed", "未注入故障"),
+        |h: Hypothesis| h.word(lang),
+    );
+    let recovered = outcome.recovered.word(lang);
+    format!("{hypothesis}, {recovered}")
+}
