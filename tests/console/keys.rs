@@ -359,3 +359,19 @@ fn all_clear_is_not_said_while_a_fault_was_never_read_back_as_gone() {
         "{text}"
     );
 }
+
+#[test]
+fn before_the_first_word_of_the_keeper_nothing_is_claimed_and_r_works() {
+    let mut app = App::new(RunView::default(), options());
+    for screen in Screen::ALL {
+        app.show(screen);
+        for (width, height) in [(80, 24), (30, 5)] {
+            let text = buffer_text(&app.frame(width, height, NOW));
+            assert!(text.contains("NOT CONNECTED YET"), "{text}");
+            for claim in ["PREFLIGHT", "touches nothing", "nothing to undo", "holds"] {
+                assert!(!text.contains(claim), "{claim}: {text}");
+            }
+        }
+    }
+    assert_eq!(key(&mut app, 'r'), RECOVER);
+}

@@ -591,7 +591,7 @@ impl Story {
                         lowest: level * 0.998,
                         highest: level * 1.001,
                         smallest_detectable: Some(0.002),
-                        last: None,
+                        edges: Vec::new(),
                     };
                     (query(m, of), seen)
                 })

@@ -172,6 +172,7 @@ pub(crate) fn footer(scene: &Scene<'_>) -> Vec<(&'static str, String)> {
 fn recover_words(scene: &Scene<'_>) -> &'static str {
     let (en, zh) = match scene.view.phase.phase {
         _ if scene.view.recovering.is_some() => ("recovering already", "已在恢复"),
+        _ if scene.header().is_none() => ("STOP+RECOVER", "停止并恢复"),
         _ if scene.view.faults.is_empty() => ("cancel (nothing to undo)", "取消 (无可撤销)"),
         _ => ("STOP+RECOVER", "停止并恢复"),
     };

@@ -43,6 +43,15 @@ fn title(scene: &Scene<'_>, width: usize) -> Strip {
     left.ending_in(right, width)
 }
 
+/// Before the first word of the keeper nothing is known, and nothing is claimed.
+pub(crate) fn unknown(scene: &Scene<'_>) -> Strip {
+    Strip::default()
+        .gap(1)
+        .text(Role::Look, scene.t("NOT CONNECTED YET", "尚未连接"))
+        .gap(3)
+        .text(Role::Plain, scene.t("a fault may be live", "可能有故障在身"))
+}
+
 fn place(scene: &Scene<'_>, header: &Header) -> Strip {
     let role = match header.stage {
         Stage::Production => Role::Look,
@@ -61,6 +70,9 @@ fn place(scene: &Scene<'_>, header: &Header) -> Strip {
 }
 
 fn status(scene: &Scene<'_>, width: usize) -> Strip {
+    if scene.header().is_none() {
+        return unknown(scene).ending_in(guard(scene), width);
+    }
     let phase = scene.view.phase;
     let left = Strip::default()
         .gap(1)

@@ -16,6 +16,7 @@ use crate::model::{event::Header, ids::MetricId, phase::Phase, sheet::RowId};
 /// The whole body.
 pub(super) fn lines(scene: &Scene<'_>, width: usize, height: usize) -> Vec<Strip> {
     match scene.view.phase.phase {
+        _ if scene.header().is_none() => Vec::new(),
         _ if scene.over() => {
             let mut lines = outcome::lines(scene, width);
             let most = height.saturating_sub(6).max(4);

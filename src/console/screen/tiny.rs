@@ -20,6 +20,7 @@ pub(super) fn lines(scene: &Scene<'_>, width: usize, height: usize) -> Vec<Strip
                 lines.push(Strip::of(Role::Strong, h.word(scene.lang())));
             }
         }
+        None if scene.header().is_none() => lines.push(frame::unknown(scene)),
         None => {
             let phase = scene.view.phase.phase.word(scene.lang());
             lines.push(Strip::of(Role::Strong, phase).text(Role::Plain, frame::running_clock(scene)));
