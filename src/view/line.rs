@@ -69,7 +69,7 @@ impl Teller<'_> {
             Body::Refused { reasons } => format!("{}: {}", self.t("REFUSED", "拒绝"), reasons.join("; ")),
             Body::Baseline(row) => self.baseline(row),
             Body::CannotArm { reasons } => {
-                format!("{} {}", self.t("cannot arm:", "不能注入:"), reasons.join("; "))
+                format!("{} {}", self.t("cannot arm:", "不能发起:"), reasons.join("; "))
             }
             Body::Extended { until: end } => {
                 format!(

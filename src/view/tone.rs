@@ -15,6 +15,7 @@ pub(super) fn tone(body: &Body) -> Tone {
         Body::FaultGone { .. } | Body::Reached { .. } => Tone::Good,
         Body::FaultFailed { .. }
         | Body::Refused { .. }
+        | Body::CannotArm { .. }
         | Body::TakenOver { .. }
         | Body::DeadmanLost { .. }
         | Body::Warning(_)

@@ -931,11 +931,24 @@ impl Story {
         s
     }
 
+    /// The baseline is over, and not fit to arm on.
+    pub fn cannot_arm() -> Self {
+        let mut s = Self::baseline();
+        s.wait(136_000).say(Body::CannotArm {
+            reasons: vec![
+                "coupon_p99 marked is unsteady: half 2 lies 80ms above half 1".into(),
+                "degraded_rate marked is too thin: 9 usable windows, 20 needed".into(),
+            ],
+        });
+        s
+    }
+
     /// The names of the stages, with their stories.
     pub fn stages() -> Vec<(&'static str, Story)> {
         vec![
             ("preflight", Self::preflight()),
             ("baseline", Self::baseline()),
+            ("cannot_arm", Self::cannot_arm()),
             ("running", Self::running()),
             ("recovering", Self::recovering()),
             ("verifying", Self::verifying()),

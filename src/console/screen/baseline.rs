@@ -36,7 +36,7 @@ pub(super) fn preflight(scene: &Scene<'_>, width: usize, height: usize) -> Vec<S
 pub(super) fn lines(scene: &Scene<'_>, width: usize, height: usize) -> Vec<Strip> {
     let columns = Columns::of(width);
     let mut bottom = facts(scene, width);
-    bottom.push(arming(scene));
+    bottom.extend(arming(scene, width));
     let mut lines = vec![columns.titles(scene)];
     let mut rows: Vec<Strip> = scene
         .view
@@ -202,7 +202,32 @@ pub(super) fn facts(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
     lines
 }
 
-fn arming(scene: &Scene<'_>) -> Strip {
+/// Whether the run may be armed. Once the time is up and it may not, the keeper's reasons stand here.
+fn arming(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
+    if scene.view.cannot_arm.is_empty() {
+        return vec![forecast(scene).cut_to(width)];
+    }
+    let words = scene.t("CANNOT ARM: e extends, r ends it", "不能发起: e 延长, r 结束");
+    let mut lines = vec![Strip::of(Role::Look, " ! ").text(Role::Look, words)];
+    for reason in scene.view.cannot_arm.iter().take(REASONS) {
+        lines.push(Strip::default().gap(3).text(Role::Plain, reason).cut_to(width));
+    }
+    if scene.view.cannot_arm.len() > REASONS {
+        let count = scene.view.cannot_arm.len() - REASONS;
+        let words = scene.t("more reasons, see 4", "条其他原因, 见 4");
+        lines.push(
+            Strip::default()
+                .gap(3)
+                .text(Role::Dim, format!("{count} {words}")),
+        );
+    }
+    lines
+}
+
+/// The most reasons that are shown below the rows.
+const REASONS: usize = 3;
+
+fn forecast(scene: &Scene<'_>) -> Strip {
     let strip = Strip::default().gap(1);
     let unfit = scene.view.unfit_baseline();
     let refused = scene.view.refusing_checks().count();

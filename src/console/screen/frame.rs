@@ -106,6 +106,9 @@ fn baseline(scene: &Scene<'_>, left: Strip) -> Strip {
         .gap(3)
         .text(Role::Plain, scene.t("nothing injected", "未注入"));
     match scene.view.phase.until {
+        _ if !scene.view.cannot_arm.is_empty() => {
+            left.gap(3).text(Role::Look, scene.t("CANNOT ARM", "不能发起"))
+        }
         Some(until) => left
             .gap(3)
             .text(Role::Dim, scene.t("earliest arm ", "最早发起 "))
