@@ -215,7 +215,7 @@ fn check(case: &Case, got: &Judgement) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(Config { cases: 3000, failure_persistence: None, ..Config::default() })]
+    #![proptest_config(Config { cases: 500, failure_persistence: None, ..Config::default() })]
 
     #[test]
     fn no_windows_make_it_panic_or_claim_what_they_do_not_show(case in any_case()) {

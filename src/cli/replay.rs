@@ -19,7 +19,6 @@ use crate::{
     journal::{self, RunDir},
     model::{event::Event, time::Moment},
     report::OpenBundle,
-    view::RunView,
 };
 
 pub fn replay(common: &Common, args: &Replay) -> Result<u8, Failure> {
@@ -37,6 +36,7 @@ pub fn replay(common: &Common, args: &Replay) -> Result<u8, Failure> {
             lang: look.lang,
             now: watch::now,
             owns: false,
+            coach: false,
         };
         runtime.block_on(plain::run(link, std::io::stdout(), options))?;
     } else {

@@ -74,6 +74,7 @@ pub fn watch(dir: &RunDir, run: &RunId, look: Look) -> Result<Seen, Failure> {
             lang: look.lang,
             now,
             owns: look.owns,
+            coach: look.coach,
         };
         return match runtime.block_on(plain::run(link, io::stdout(), options))? {
             PlainEnd::Ended { outcome, .. } => Ok(Seen::Over(outcome)),

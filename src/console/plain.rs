@@ -13,7 +13,7 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval, sleep_until, timeout},
 };
 
-use super::{Ask, Incoming, Link, ending::ending_words};
+use super::{Ask, Incoming, Link, coach, ending::ending_words};
 use crate::{
     model::{
         event::Outcome,
@@ -40,6 +40,8 @@ pub struct PlainOptions {
     pub now: fn() -> Moment,
     /// Whether the run is this console's own: then a signal means recover. Otherwise it means leave.
     pub owns: bool,
+    /// One more line at each phase says what is happening.
+    pub coach: bool,
 }
 
 /// How plain reporting has ended.
@@ -92,6 +94,7 @@ impl<W: Write> Plain<W> {
     /// If it cannot be written.
     pub fn receive(&mut self, incoming: Incoming) -> io::Result<()> {
         let over = self.view.outcome.is_some();
+        let phase = self.view.phase.phase;
         match incoming {
             Incoming::State(view) => {
                 let known = self.view.lines;
@@ -104,6 +107,11 @@ impl<W: Write> Plain<W> {
                 self.journal_since(known)?;
             }
             Incoming::Lost(why) => self.say(&format!("{}: {why}", self.t("keeper lost", "守护进程丢失")))?,
+        }
+        if self.options.coach && !over && self.view.phase.phase != phase {
+            let what = coach::hint(&self.view, self.options.lang).what;
+            let key = self.t("(Ctrl-C puts everything back)", "(Ctrl-C 立即恢复一切)");
+            writeln!(self.out, "    ▸ {what} {key}")?;
         }
         if !over && self.view.outcome.is_some() {
             self.finish()?;

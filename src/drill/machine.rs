@@ -114,8 +114,11 @@ pub enum Effect {
     Assess,
     /// Read everything a last time, as [`Input::FinalRead`].
     ReadEverything,
-    /// Tell those who are to be told. Only after the faults are gone.
-    Notify,
+    /// Tell those who are to be told. Only after the faults were stopped.
+    Notify {
+        /// What may remain; empty when a run was aborted and its faults are stopped.
+        left: Vec<Leftover>,
+    },
     /// The run is over.
     Close(Outcome),
 }
@@ -457,7 +460,7 @@ impl Machine {
                 r.step_over(result);
                 let abort = r.cause.is_abort();
                 let mut effects = if faults { self.faults_gone(now) } else { Vec::new() };
-                effects.extend((faults && abort).then_some(Effect::Notify));
+                effects.extend((faults && abort).then_some(Effect::Notify { left: Vec::new() }));
                 effects.extend(self.advance(now));
                 effects
             }
@@ -553,6 +556,9 @@ impl Machine {
         })));
         if left.is_empty() {
             effects.extend(v.recovering.reach(Milestone::AllClear, now));
+        }
+        if !left.is_empty() {
+            effects.push(Effect::Notify { left: left.clone() });
         }
         let cause = v.recovering.cause.clone();
         effects.extend(self.close(&left, cause));

@@ -168,7 +168,11 @@ fn a_broken_guard_stops_the_faults_before_anything_else() {
 #[test]
 fn people_are_told_only_after_the_faults_are_gone() {
     let mut m = running();
-    assert!(!m.step(guard(Health::Broken), at(65)).contains(&Effect::Notify));
+    assert!(
+        !m.step(guard(Health::Broken), at(65))
+            .iter()
+            .any(|e| matches!(e, Effect::Notify { .. }))
+    );
     m.step(Input::FaultGone(fault()), at(65));
     let effects = m.step(over(StepId::Faults), at(66));
     let gone = effects.iter().position(|e| {
@@ -180,7 +184,7 @@ fn people_are_told_only_after_the_faults_are_gone() {
             })
         )
     });
-    let told = effects.iter().position(|e| *e == Effect::Notify);
+    let told = effects.iter().position(|e| matches!(e, Effect::Notify { .. }));
     assert!(gone.unwrap() < told.unwrap(), "{effects:?}");
 }
 

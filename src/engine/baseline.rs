@@ -139,6 +139,18 @@ impl Prepared {
         (row, blocks)
     }
 
+    /// A bound below what the baseline can show will mostly end UNDECIDED: said before the start, not after it.
+    fn too_coarse(&self, sdc: Option<f64>) -> Option<String> {
+        let level = judge::level(&self.windows)?;
+        let smallest = self
+            .uses
+            .iter()
+            .filter_map(|u| u.expect.smallest_bound(level))
+            .reduce(f64::min)?;
+        (smallest < sdc?)
+            .then(|| "its bound is smaller than what can be shown: it will mostly end UNDECIDED".into())
+    }
+
     fn fitness(&self, sdc: Option<f64>) -> (Steadiness, Option<String>) {
         if let Some(thin) = judge::too_thin(&self.windows) {
             let why = match &self.last_gap {
@@ -168,7 +180,7 @@ impl Prepared {
                 Steadiness::Moving,
                 Some("it moves, by less than its row cares for".into()),
             ),
-            (false, false) => (Steadiness::Steady, None),
+            (false, false) => (Steadiness::Steady, self.too_coarse(sdc)),
         }
     }
 }

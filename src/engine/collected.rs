@@ -116,6 +116,11 @@ impl Collected {
         self.raw(period, query).iter().any(|w| w.marks.partial)
     }
 
+    /// How often a counter behind the query was reset during the period.
+    pub fn resets(&self, period: Period, query: &Query) -> u32 {
+        self.raw(period, query).iter().map(|w| w.marks.resets).sum()
+    }
+
     /// The windows of a period for the judge.
     pub fn windows(&self, period: Period, query: &Query, read: &Read) -> Windows {
         windows(self.raw(period, query), read, self.edges(query))

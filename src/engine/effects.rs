@@ -10,7 +10,7 @@ use crate::{
     model::{
         event::{Body, Outcome, Period},
         phase::Phase,
-        recovery::{Milestone, StepId, StepReport, StepState},
+        recovery::{Leftover, Milestone, StepId, StepReport, StepState},
         text::{Lang, Word},
         time::Span,
         undo::FaultIntent,
@@ -35,7 +35,7 @@ impl Engine {
                 Effect::RunCommand { index, needed } => self.run_command(index, needed),
                 Effect::Assess => self.assess(),
                 Effect::ReadEverything => self.read_everything(),
-                Effect::Notify => self.notify(),
+                Effect::Notify { left } => self.notify(&left),
                 Effect::Close(outcome) => self.close(outcome).await,
             }
         }
@@ -177,8 +177,10 @@ impl Engine {
     }
 
     /// Tells those who are to be told, beside everything else: a hook that hangs delays no recovery.
-    fn notify(&mut self) {
+    fn notify(&mut self, left: &[Leftover]) {
         let plan = self.plan.clone();
+        let remains = !left.is_empty();
+        let left: Vec<&str> = left.iter().map(|l| l.what.as_str()).collect();
         let what = self
             .machine
             .cause()
@@ -187,14 +189,15 @@ impl Engine {
         for hook in plan.environment.notify.clone() {
             let (drivers, done) = (self.drivers.clone(), self.done.clone());
             let message = serde_json::json!({
-                "event": "aborted",
+                "event": if remains { "something may remain" } else { "aborted" },
                 "run": plan.run,
                 "drill": plan.drill.name,
                 "environment": plan.environment.name,
                 "cause": what,
-                "faults": "gone",
+                "faults": if self.machine.fault_may_be_live() { "not all seen to be gone" } else { "gone" },
+                "may_remain": left,
             });
-            self.spawn(async move {
+            self.notices.spawn(async move {
                 let error = drivers.tell(&hook, &message).await.err().map(|e| e.to_string());
                 let _ = done.send(Done::Notified {
                     whom: webhook::host(&hook),

@@ -62,6 +62,9 @@ pub use rejudge::{Rejudged, rejudge};
 /// How often the engine looks at the clock. The deadman hears from it as often.
 pub const TICK: Span = Span::millis(100);
 
+/// How long the end of a run waits for messages to people.
+const LAST_NOTICES: std::time::Duration = std::time::Duration::from_secs(3);
+
 /// What people and the keeper ask of a run.
 #[derive(Debug)]
 pub enum Ask {
@@ -221,6 +224,8 @@ pub struct Engine {
     last_tick: Moment,
     ended: Option<Outcome>,
     tasks: tokio::task::JoinSet<()>,
+    /// Messages to people: what is under way at the end is waited for.
+    notices: tokio::task::JoinSet<()>,
 }
 
 impl Setup {
@@ -273,6 +278,7 @@ impl Setup {
             last_tick: now,
             ended: None,
             tasks: tokio::task::JoinSet::new(),
+            notices: tokio::task::JoinSet::new(),
         };
         engine.begin(begin).await;
         engine.go(asks, results, heartbeat).await
@@ -341,6 +347,9 @@ impl Engine {
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             if let Some(outcome) = self.ended.take() {
+                // Whoever is to be told may take a moment; the deadman gives this process five seconds.
+                let told = async { while self.notices.join_next().await.is_some() {} };
+                let _ = tokio::time::timeout(LAST_NOTICES, told).await;
                 self.tasks.shutdown().await;
                 return outcome;
             }

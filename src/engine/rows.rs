@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use super::collected::Collected;
 use crate::{
     drill::schedule::Schedule,
-    judge::{self, Case, Expect, Periods},
+    judge::{self, Case, Expect, Judgement, Periods},
     model::{
-        amount::{Basis, Bounds, Level},
+        amount::{Basis, Bounds, Level, Unit},
         dashboard::Read,
         drill::{Change, Drill, Expectation},
         event::{Hits, Period},
@@ -171,6 +171,13 @@ impl Bench<'_> {
             windows,
             age,
             last,
+            unit: self
+                .drill
+                .dashboard
+                .metric(&query.metric)
+                .map_or(Unit::Count, |m| m.unit),
+            resets: self.collected.resets(Period::Baseline, &query)
+                + self.collected.resets(Period::Step(group), &query),
             confounded: other.map(|step| format!("step {} was live too", self.drill.steps[step].name)),
             no_data: self.why_no_data(group, &query),
         }
@@ -237,6 +244,8 @@ pub struct Prepared {
     windows: usize,
     age: Span,
     last: bool,
+    unit: Unit,
+    resets: u32,
     confounded: Option<String>,
     no_data: Option<String>,
 }
@@ -269,11 +278,41 @@ impl Prepared {
             .level
             .or_else(|| judge::level(case.periods.injection()))
             .map(Level);
-        (row.verdict, row.reason) = self.weighed(judged.verdict, judged.reason.to_string());
+        (row.verdict, row.reason) = self.weighed(judged.verdict, self.reason(&judged));
         if row.verdict == Verdict::NoData {
             row.reason = self.no_data.unwrap_or(row.reason);
         }
         row
+    }
+
+    /// Why, with what a reader needs to weigh it: the bound that was straddled, a drift taken out, counter resets.
+    fn reason(&self, judged: &Judgement) -> String {
+        let relative = self
+            .case
+            .as_ref()
+            .is_some_and(|c| c.expect.unit() == judge::Unit::Rel);
+        let is_level = self
+            .case
+            .as_ref()
+            .is_some_and(|c| matches!(c.expect, Expect::Level { .. }));
+        let show = |x: f64| match (relative, self.unit) {
+            (true, _) => format!("{:.1}%", x * 100.0),
+            (false, Unit::Percent) if !is_level => format!("{:.2}pp", x * 100.0),
+            (false, unit) => unit.show(x),
+        };
+        let mut reason = judged.reason.to_string();
+        for s in &judged.straddled {
+            reason.push_str(&format!(" {} by {}", show(s.bound), show(s.past)));
+        }
+        if judged.drift_taken_out {
+            reason.push_str("; drift of the baseline taken out");
+        }
+        match self.resets {
+            0 => {}
+            1 => reason.push_str("; 1 counter reset"),
+            n => reason.push_str(&format!("; {n} counter resets")),
+        }
+        reason
     }
 
     /// What the statistics may not say by themselves.

@@ -141,7 +141,7 @@ proptest! {
 
     #[test]
     fn plain_lines_hold_no_control_characters(events in history()) {
-        let options = PlainOptions { lang: Lang::En, now: || Moment(0), owns: false };
+        let options = PlainOptions { lang: Lang::En, now: || Moment(0), owns: false, coach: false };
         let mut plain = Plain::new(Vec::new(), options);
         for event in events {
             plain.receive(Incoming::Event(Box::new(event))).unwrap();

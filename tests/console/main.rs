@@ -2,6 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test may fail")]
 
 mod any;
+mod docs;
 mod fold;
 mod frames;
 #[path = "loop.rs"]

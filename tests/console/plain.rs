@@ -15,6 +15,7 @@ fn options(lang: Lang) -> PlainOptions {
         lang,
         now: || Moment(0),
         owns: true,
+        coach: false,
     }
 }
 

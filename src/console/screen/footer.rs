@@ -3,7 +3,7 @@
 use super::super::{
     action::{Action, BINDINGS},
     app::{ANSWER, EXTENSION, Message},
-    cells::{Strip, cut, rule, width as cells, wrap},
+    cells::{Strip, cut, rule, width as cells},
     coach,
     scene::Scene,
     theme::Role,
@@ -14,26 +14,20 @@ use crate::model::phase::Phase;
 pub(crate) fn bottom(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
     let mut lines = vec![message_rule(scene, width)];
     if scene.options.coach {
-        lines.extend(coached(scene, width));
+        lines.push(coached(scene, width));
     }
     lines.push(keys(scene, width));
     lines
 }
 
-/// The coach's line: two on a narrow screen, always as many, so that nothing moves.
-fn coached(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
-    let count = if width < 140 { 2 } else { 1 };
-    let mut lines: Vec<Strip> = wrap(coach::hint(scene), width.saturating_sub(4))
-        .into_iter()
-        .take(count)
-        .enumerate()
-        .map(|(index, part)| {
-            let sign = if index == 0 { " ▸ " } else { "   " };
-            Strip::of(Role::Key, sign).text(Role::Plain, part)
-        })
-        .collect();
-    lines.resize_with(count, Strip::default);
-    lines
+/// The coach's line: what is happening, and which key to try. Always one, so that nothing moves.
+fn coached(scene: &Scene<'_>, width: usize) -> Strip {
+    let hint = coach::hint(scene.view, scene.lang());
+    let key = format!(" {}", hint.key);
+    let what = cut(hint.what, width.saturating_sub(cells(&key) + 4));
+    Strip::of(Role::Key, " ▸ ")
+        .text(Role::Plain, what)
+        .text(Role::Key, key)
 }
 
 fn message_rule(scene: &Scene<'_>, width: usize) -> Strip {
