@@ -13,5 +13,5 @@ pub fn attach(common: &Common, args: &Attach) -> Result<u8, Failure> {
     let mut look = Look::new(&context, common, args.looking.plain);
     look.read_only = args.read_only;
     let seen = watch::watch(&dir, &run, look)?;
-    Ok(watch::code(&seen, &run, false))
+    Ok(watch::code(&seen, &run, false, false))
 }

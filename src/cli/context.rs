@@ -148,7 +148,11 @@ impl Context {
             .map(|p| p.join(&file_name))
             .find(|p| p.is_file());
         let source = match found {
-            Some(path) => file(&path).ok()?,
+            Some(path) => file(&path)
+                .inspect_err(|failure| {
+                    failure.report();
+                })
+                .ok()?,
             None => shipped::dashboard(name.as_str())?,
         };
         match spec::read_dashboard(&source) {
@@ -157,6 +161,22 @@ impl Context {
                 eprint!("{}", super::error::shown(&diagnostics));
                 None
             }
+        }
+    }
+}
+
+/// The state directory that is asked for, by option or configuration. A configuration that cannot be read must not stand
+/// between a person and the recovery: it is said, and the usual place is taken.
+pub fn state_dir_of(common: &Common) -> Option<PathBuf> {
+    if common.state_dir.is_some() {
+        return common.state_dir.clone();
+    }
+    match Context::open(common) {
+        Ok(context) => context.state_dir,
+        Err(failure) => {
+            failure.report();
+            eprintln!("allclear: the configuration cannot be used; runs are looked for in the usual place");
+            None
         }
     }
 }

@@ -40,7 +40,7 @@ pub fn demo(common: &Common, args: &Demo) -> Result<u8, Failure> {
     let dir = state.run_dir(&started.run);
     let seen = watch::watch(&dir, &started.run, look)?;
     drop(shop);
-    Ok(watch::code(&seen, &started.run, false))
+    Ok(watch::code(&seen, &started.run, false, look.owns))
 }
 
 /// The demo's times: windows of a second, so that a minute of baseline is enough to judge by.

@@ -1,7 +1,5 @@
 //! What went wrong with a command, and the exit code that says so.
 
-use std::process::ExitCode;
-
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
 use crate::{drill::outcome::exit, spec::Diagnostics};
@@ -25,19 +23,19 @@ impl Failure {
         Failure::Usage(text.to_string())
     }
 
-    /// Says what went wrong, on standard error.
-    pub fn report(&self) -> ExitCode {
+    /// Says what went wrong, on standard error, and gives the exit code.
+    pub fn report(&self) -> u8 {
         let (text, code) = match self {
             Failure::Files(all) => {
                 eprint!("{}", shown(all));
-                return ExitCode::from(exit::USAGE);
+                return exit::USAGE;
             }
             Failure::Usage(text) => (text, exit::USAGE),
             Failure::Refused(text) => (text, exit::REFUSED),
             Failure::Lost(text) => (text, exit::REMAINS),
         };
         eprintln!("allclear: {text}");
-        ExitCode::from(code)
+        code
     }
 }
 
@@ -68,6 +66,10 @@ impl From<std::io::Error> for Failure {
 
 impl From<crate::journal::StateError> for Failure {
     fn from(error: crate::journal::StateError) -> Self {
-        Failure::Refused(error.to_string())
+        use crate::journal::StateError;
+        match error {
+            StateError::NoSuchRun { .. } | StateError::Ambiguous { .. } => Failure::Usage(error.to_string()),
+            other => Failure::Refused(other.to_string()),
+        }
     }
 }

@@ -23,7 +23,7 @@ pub fn keeper(state_dir: Option<std::path::PathBuf>, args: &Keeper) -> Result<u8
     // Fails only for a group leader, which has a session of its own already.
     let _ = setsid();
     let run = RunDir::at(&args.run_dir);
-    let _log = log_to(&run)?;
+    let _log = log_to(&run).ok();
     let entry = if args.recover {
         Entry::TakeOver(Cause::KeeperLost {
             what: "`allclear recover` found no keeper".into(),
@@ -49,7 +49,8 @@ pub fn deadman(state_dir: Option<std::path::PathBuf>, args: &Keeper) -> Result<u
     match deadman::watch()? {
         Watched::Over => Ok(0),
         Watched::Lost(cause) => {
-            let _log = log_to(&run)?;
+            // A full or read-only disk takes the log, never the recovery.
+            let _log = log_to(&run).ok();
             tracing::warn!(?cause, "taking over");
             match keep(state_dir, &run, Entry::TakeOver(cause), || {}) {
                 Ok(_) => Ok(0),
@@ -68,12 +69,17 @@ fn keep(
     entry: Entry,
     ready: impl FnOnce(),
 ) -> Result<Option<Outcome>, KeeperError> {
+    // A task that panics would leave its work undone in silence. The whole process goes instead: the deadman recovers.
+    std::panic::set_hook(Box::new(|panic| {
+        tracing::error!(%panic, "a defect: the keeper ends here, and its deadman recovers");
+        std::process::abort();
+    }));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .thread_name("keeper")
         .enable_all()
         .build()
-        .map_err(KeeperError::Signals)?;
+        .map_err(KeeperError::Runtime)?;
     runtime.block_on(async {
         let state = match state_dir {
             Some(path) => StateDir::open(path)?,

@@ -44,7 +44,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     match dispatch(cli) {
         Ok(code) => ExitCode::from(code),
-        Err(failure) => failure.report(),
+        Err(failure) => ExitCode::from(failure.report()),
     }
 }
 

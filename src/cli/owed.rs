@@ -18,7 +18,7 @@ pub fn say_what_is_owed(common: &Common, command: &Command) {
     if quiet {
         return;
     }
-    let Ok(path) = context::state_path(common.state_dir.clone()) else {
+    let Ok(path) = context::state_path(context::state_dir_of(common)) else {
         return;
     };
     let Ok(Some(state)) = StateDir::existing(path) else {

@@ -16,39 +16,44 @@ use crate::{
 };
 
 pub fn recover(common: &Common, args: &Recover) -> Result<u8, Failure> {
-    // No configuration is read: a broken one must not stand between a person and the recovery.
-    let state = context::state(common.state_dir.clone())?;
+    let state = context::state(context::state_dir_of(common))?;
     let runs = match &args.run {
         Some(asked) => vec![state.find(asked)?],
         None => open_runs(&state)?,
     };
     if runs.is_empty() {
-        println!("nothing to recover: every run is over");
+        println!(
+            "nothing to recover in {}: every run there is over (--state-dir names another place)",
+            state.path().display()
+        );
         return Ok(exit::HELD);
     }
-    let mut worst = exit::HELD;
-    for (run, dir) in runs {
-        let code = recover_one(common, &state, &run, &dir)?;
-        worst = if code == exit::HELD {
-            worst
-        } else {
-            worst.max(code)
-        };
-    }
-    Ok(worst)
+    // One run that cannot be recovered must not keep the others from it.
+    let codes: Vec<u8> = runs
+        .into_iter()
+        .map(|(run, dir)| match recover_one(common, &state, &run, &dir) {
+            Ok(code) => code,
+            Err(failure) => {
+                failure.report();
+                exit::REMAINS
+            }
+        })
+        .collect();
+    Ok(exit::worst(&codes))
 }
 
-/// Runs that are not over: owed by a keeper that died, or still kept.
+/// Runs that are not over: those with a keeper, and those that a keeper has left.
 fn open_runs(state: &StateDir) -> Result<Vec<(RunId, RunDir)>, Failure> {
-    let mut open = Vec::new();
-    for run in state.runs()? {
-        let owed = run.outcome.is_none() && (run.keeper.is_some() || run.phase.is_some());
-        if owed {
-            let dir = state.run_dir(&run.run);
-            open.push((run.run, dir));
-        }
-    }
-    Ok(open)
+    let kept = state
+        .runs()?
+        .into_iter()
+        .filter(|r| r.outcome.is_none() && r.keeper.is_some())
+        .map(|r| r.run);
+    let owed = journal::owed(state)?.into_iter().map(|o| o.run);
+    Ok(kept
+        .chain(owed)
+        .map(|run| (run.clone(), state.run_dir(&run)))
+        .collect())
 }
 
 fn recover_one(common: &Common, state: &StateDir, run: &RunId, dir: &RunDir) -> Result<u8, Failure> {
@@ -99,7 +104,8 @@ fn tell(run: &RunId, dir: &RunDir) -> Result<(), Failure> {
 fn said(outcome: &Outcome) -> &'static str {
     match outcome.recovered {
         Recovered::Recovered if outcome.refused => "it was refused before it touched anything",
-        Recovered::Recovered => "ALL CLEAR",
+        Recovered::Recovered if outcome.hypothesis.is_none() => "it was stopped before it injected anything",
+        Recovered::Recovered => "it ended recovered",
         Recovered::Leftover => "it ended with something left; `allclear show` lists it",
         Recovered::Unknown => "it ended without knowing what is left; `allclear show` lists it",
     }

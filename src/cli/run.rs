@@ -26,5 +26,5 @@ pub fn run(common: &Common, args: &Run) -> Result<u8, Failure> {
     let started = start::start(&context, loaded, environment, wanted)?;
     let dir = context.state()?.run_dir(&started.run);
     let seen = watch::watch(&dir, &started.run, look)?;
-    Ok(watch::code(&seen, &started.run, args.allow_undecided))
+    Ok(watch::code(&seen, &started.run, args.allow_undecided, look.owns))
 }

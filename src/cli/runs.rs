@@ -7,10 +7,7 @@ use super::{
 };
 use crate::{
     journal::RunSummary,
-    model::{
-        recovery::Recovered,
-        text::{Lang, Word},
-    },
+    model::text::{Lang, Word},
 };
 
 pub fn runs(common: &Common, args: &Runs) -> Result<u8, Failure> {
@@ -48,10 +45,7 @@ fn how(run: &RunSummary, lang: Lang) -> String {
         (Some(outcome), _) if outcome.refused => lang.pick("REFUSED", "被拒绝").to_owned(),
         (Some(outcome), _) => {
             let held = outcome.hypothesis.map_or("--", |h| h.word(lang));
-            let clear = match outcome.recovered {
-                Recovered::Recovered => lang.pick("ALL CLEAR", "全部恢复"),
-                other => other.word(lang),
-            };
+            let clear = outcome.recovered.word(lang);
             format!("{held}  {clear}")
         }
         (None, Some(_)) => run.phase.map_or("?", |p| p.word(lang)).to_owned(),

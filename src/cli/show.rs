@@ -9,10 +9,10 @@ use crate::{
     journal::{self, RunDir},
     model::{
         event::Header,
-        recovery::{Milestone, Recovered},
+        recovery::Milestone,
         text::{Lang, Word},
     },
-    view::{RunView, row_label},
+    view::{RunView, ending_words, row_label},
 };
 
 pub fn show(common: &Common, args: &Show) -> Result<u8, Failure> {
@@ -92,19 +92,14 @@ fn page(view: &RunView, header: &Header, lang: Lang) -> Vec<String> {
     lines
 }
 
+/// The three times, each only if nothing that is known stands against it.
 fn times(view: &RunView, lang: Lang) -> Option<String> {
-    let all = [
-        (Milestone::FaultsGone, view.times.faults_gone),
-        (Milestone::UsersOk, view.times.users_ok),
-        (Milestone::AllClear, view.times.all_clear),
-    ];
     view.recovering.as_ref()?;
-    let shown = all.map(|(m, after)| {
-        format!(
-            "{} {}",
-            m.word(lang),
-            after.map_or("--".into(), |s| s.to_string())
-        )
+    let shown = [Milestone::FaultsGone, Milestone::UsersOk, Milestone::AllClear].map(|milestone| {
+        let after = view
+            .time_of(milestone)
+            .map_or("--".into(), |span| span.to_string());
+        format!("{} {after}", milestone.word(lang))
     });
     Some(shown.join("   "))
 }
@@ -112,11 +107,7 @@ fn times(view: &RunView, lang: Lang) -> Option<String> {
 fn ending(view: &RunView, lang: Lang) -> Option<String> {
     let outcome = view.outcome.as_ref()?;
     let held = outcome.hypothesis.map_or("--", |h| h.word(lang));
-    let clear = match outcome.recovered {
-        Recovered::Recovered if outcome.refused => lang.pick("nothing was touched", "未触碰任何东西"),
-        Recovered::Recovered => lang.pick("ALL CLEAR", "全部恢复"),
-        other => other.word(lang),
-    };
+    let clear = ending_words(view.ending()?, view.may_remain.len(), lang);
     let cause = outcome
         .cause
         .as_ref()

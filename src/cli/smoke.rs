@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{
-    context::Context,
+    context::{Context, Loaded},
     error::Failure,
     options::{Common, Smoke},
     show,
@@ -15,17 +15,6 @@ use crate::{
     model::{ids::RunId, plan::Purpose},
     report,
 };
-
-/// Which exit code wins over which: what may remain over an abort, an abort over an interrupt, and so on.
-const WORST_FIRST: [u8; 7] = [
-    exit::REMAINS,
-    exit::ABORTED,
-    exit::INTERRUPTED,
-    exit::USAGE,
-    exit::REFUSED,
-    exit::FINDINGS,
-    exit::UNDECIDED,
-];
 
 pub fn smoke(common: &Common, args: &Smoke) -> Result<u8, Failure> {
     let context = Context::open(common)?;
@@ -39,30 +28,41 @@ pub fn smoke(common: &Common, args: &Smoke) -> Result<u8, Failure> {
     let mut codes = Vec::new();
     let mut runs: Vec<RunId> = Vec::new();
     for (asked, loaded) in drills {
-        let environment = context.environment(args.env.as_deref())?;
         println!("== {asked}");
-        let wanted = Wanted {
-            purpose: Purpose::Smoke,
-            attended: false,
-        };
-        let started = start::start(&context, loaded, environment, wanted)?;
-        let dir = context.state()?.run_dir(&started.run);
-        let seen = watch::watch(&dir, &started.run, look)?;
-        let code = watch::code(&seen, &started.run, args.allow_undecided);
-        codes.push(code);
-        runs.push(started.run);
-        // What may remain, and a person's wish to stop, end the series: the next drill needs a sound system.
-        if matches!(code, exit::REMAINS | exit::INTERRUPTED) || matches!(seen, Seen::Left) {
-            break;
+        // One that cannot begin ends the series, not the report on those before it.
+        match one(&context, loaded, args, look) {
+            Ok((run, code, over)) => {
+                codes.push(code);
+                runs.push(run);
+                // What may remain, and a person's wish to stop, end the series: the next drill needs a sound system.
+                if !over || matches!(code, exit::REMAINS | exit::INTERRUPTED) {
+                    break;
+                }
+            }
+            Err(failure) => {
+                codes.push(failure.report());
+                break;
+            }
         }
     }
     if let Some(path) = &args.junit {
         write_junit(&context, &runs, path, args.allow_undecided)?;
     }
-    Ok(WORST_FIRST
-        .into_iter()
-        .find(|code| codes.contains(code))
-        .unwrap_or(exit::HELD))
+    Ok(exit::worst(&codes))
+}
+
+/// Runs one drill to its end: its run, its code, and whether it is over.
+fn one(context: &Context, loaded: Loaded, args: &Smoke, look: Look) -> Result<(RunId, u8, bool), Failure> {
+    let environment = context.environment(args.env.as_deref())?;
+    let wanted = Wanted {
+        purpose: Purpose::Smoke,
+        attended: false,
+    };
+    let started = start::start(context, loaded, environment, wanted)?;
+    let dir = context.state()?.run_dir(&started.run);
+    let seen = watch::watch(&dir, &started.run, look)?;
+    let code = watch::code(&seen, &started.run, args.allow_undecided, look.owns);
+    Ok((started.run, code, matches!(seen, Seen::Over(_))))
 }
 
 fn write_junit(context: &Context, runs: &[RunId], path: &Path, allow_undecided: bool) -> Result<(), Failure> {

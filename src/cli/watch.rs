@@ -53,7 +53,7 @@ pub fn has_terminal() -> bool {
 
 /// The clock that counts suspend, the keeper's own.
 pub fn now() -> Moment {
-    Clock::Boot.now()
+    Clock.now()
 }
 
 /// How looking ended.
@@ -102,8 +102,13 @@ pub fn watch(dir: &RunDir, run: &RunId, look: Look) -> Result<Seen, Failure> {
 }
 
 /// The exit code of what was seen, with a word about where the run goes on.
-pub fn code(seen: &Seen, run: &RunId, allow_undecided: bool) -> u8 {
+pub fn code(seen: &Seen, run: &RunId, allow_undecided: bool, owns: bool) -> u8 {
     match seen {
+        // Whoever owns a run and leaves before its end cannot say that all is well.
+        Seen::Left if owns => {
+            eprintln!("run {run} is not over: `allclear attach {run}` looks at it");
+            exit::REMAINS
+        }
         Seen::Over(outcome) => super::start::code(outcome, allow_undecided),
         Seen::Left => {
             eprintln!(

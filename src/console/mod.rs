@@ -5,7 +5,6 @@ mod action;
 mod app;
 mod cells;
 mod coach;
-mod ending;
 pub mod plain;
 mod scene;
 mod screen;

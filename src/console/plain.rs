@@ -13,7 +13,7 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval, sleep_until, timeout},
 };
 
-use super::{Ask, Incoming, Link, coach, ending::ending_words};
+use super::{Ask, Incoming, Link, coach};
 use crate::{
     model::{
         event::Outcome,
@@ -21,7 +21,7 @@ use crate::{
         text::{Lang, Word, harmless},
         time::Moment,
     },
-    view::{Ending, FaultState, RunView},
+    view::{Ending, FaultState, RunView, ending_words},
 };
 
 /// How often a line says how far the run is.

@@ -2,7 +2,7 @@
 
 use jiff::tz::TimeZone;
 
-use super::{Options, app::Ui, ending::ending_words, theme::Role};
+use super::{Options, app::Ui, theme::Role};
 use crate::{
     model::{
         amount::{Level, Unit},
@@ -11,7 +11,7 @@ use crate::{
         text::Lang,
         time::{Moment, Span},
     },
-    view::{Ending, RunView, Tone, short_age},
+    view::{Ending, RunView, Tone, ending_words, short_age},
 };
 
 /// Everything that a screen may look at.
@@ -87,7 +87,7 @@ impl<'a> Scene<'a> {
         let ending = self.view.ending()?;
         let role = match ending {
             Ending::AllClear => Role::Good,
-            Ending::Refused => Role::Look,
+            Ending::Refused | Ending::Untouched => Role::Look,
             Ending::Leftover | Ending::Unknown | Ending::Contradicted { .. } => Role::Alarm,
         };
         Some((

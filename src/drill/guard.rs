@@ -102,7 +102,9 @@ impl Watch {
         now: Moment,
     ) -> GuardState {
         let since = *self.last_fresh.get_or_insert(now);
-        let fresh = reading.value.is_ok() && self.last_sample.is_none_or(|last| reading.sampled > last);
+        let fresh = reading.value.is_ok()
+            && !reading.partial
+            && self.last_sample.is_none_or(|last| reading.sampled > last);
         let room = reading.value.as_ref().ok().map(|v| self.room(v.0, baseline));
         if fresh {
             self.last_sample = Some(reading.sampled);
@@ -116,7 +118,8 @@ impl Watch {
         let health = match () {
             () if self.bad >= self.samples => Health::Broken,
             () if !fresh && now.since(since) >= self.patience => Health::BlindTooLong,
-            () if reading.value.is_err() => Health::Blind,
+            // A relative limit without a baseline level says nothing: that is no guard that holds.
+            () if reading.value.is_err() || room.is_some_and(f64::is_nan) => Health::Blind,
             () if self.bad > 0 => Health::Bad,
             () => Health::Holds,
         };

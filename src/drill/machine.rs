@@ -65,8 +65,18 @@ pub enum Input {
         /// Whether every hypothesis of the guard holds with a fresh sample taken after the faults were gone.
         users_ok: bool,
     },
+    /// Nothing was touched yet, and nothing may be.
+    Unfit {
+        /// Why.
+        why: String,
+    },
     /// The last read of everything recovery may have changed or missed.
-    FinalRead(Vec<Leftover>),
+    FinalRead {
+        /// What was found, after it was tried once more to put it back.
+        found: Vec<Leftover>,
+        /// Whether something had to be put back once more: then everything has to hold again.
+        repaired: bool,
+    },
     /// All rows of the sheet are final.
     RowsFinal(Vec<Verdict>),
 }
@@ -123,6 +133,12 @@ pub enum Effect {
     Close(Outcome),
 }
 
+/// How long an armed run waits for its deadman.
+const DEADMAN_PATIENCE: Span = Span::seconds(30);
+
+/// How long a run that cannot be armed waits for its commander: it holds the environment all that time.
+const COMMANDER_PATIENCE: Span = Span::seconds(30 * 60);
+
 /// The state machine of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Machine {
@@ -146,7 +162,9 @@ enum State {
         until: Moment,
         judging: bool,
     },
-    Armed,
+    Armed {
+        since: Moment,
+    },
     Running {
         began: Moment,
         begun: Vec<bool>,
@@ -200,7 +218,7 @@ impl Machine {
         match self.state {
             State::Preflight => Phase::Preflight,
             State::Baseline { .. } => Phase::Baseline,
-            State::Armed => Phase::Armed,
+            State::Armed { .. } => Phase::Armed,
             State::Running { .. } => Phase::Running,
             State::Recovering(_) => Phase::Recovering,
             State::Verifying(_) => Phase::Verifying,
@@ -271,6 +289,10 @@ impl Machine {
             Input::PreflightDone { refused } => self.preflight_done(refused, now),
             Input::BaselineJudged { blockers } => self.baseline_judged(blockers, now),
             Input::Extend(by) => self.extend(by, now),
+            Input::Unfit { why } => match self.state {
+                State::Preflight | State::Baseline { .. } => self.refuse(vec![why]),
+                _ => Vec::new(),
+            },
             Input::Tick => self.tick(now),
             other => self.recovery_input(other, now),
         }
@@ -324,7 +346,7 @@ impl Machine {
                 self.refuse(blockers)
             };
         }
-        self.state = State::Armed;
+        self.state = State::Armed { since: now };
         let mut effects = vec![Effect::FreezeBaseline, phase(Phase::Armed, None)];
         effects.extend(self.arm(now));
         effects
@@ -332,7 +354,7 @@ impl Machine {
 
     /// From armed to running, once the deadman stands by.
     fn arm(&mut self, now: Moment) -> Effects {
-        if !(self.deadman && matches!(self.state, State::Armed)) {
+        if !(self.deadman && matches!(self.state, State::Armed { .. })) {
             return Vec::new();
         }
         let n = self.schedule.slots.len();
@@ -380,6 +402,18 @@ impl Machine {
                 effects
             }
             State::Verifying(_) => self.verify(now),
+            State::Armed { since } if now.since(*since) >= DEADMAN_PATIENCE => {
+                let why = format!(
+                    "no deadman could be started within {DEADMAN_PATIENCE}: nothing is injected without one"
+                );
+                self.refuse(vec![why])
+            }
+            State::Baseline { until, judging: true } if now.since(*until) >= COMMANDER_PATIENCE => {
+                let why = format!(
+                    "the baseline was not fit to arm on, and nobody extended it within {COMMANDER_PATIENCE}"
+                );
+                self.refuse(vec![why])
+            }
             _ => Vec::new(),
         }
     }
@@ -393,7 +427,9 @@ impl Machine {
             Health::Holds | Health::Bad | Health::Blind => None,
         };
         match (cause, &self.state) {
-            (Some(cause), State::Armed | State::Running { .. }) => effects.extend(self.recover(cause, now)),
+            (Some(cause), State::Armed { .. } | State::Running { .. }) => {
+                effects.extend(self.recover(cause, now))
+            }
             // Nothing was touched yet: a system that is not steady by itself is no system to drill on.
             (Some(cause), State::Baseline { .. }) => {
                 let why = cause.describe(crate::model::text::Lang::En);
@@ -482,7 +518,9 @@ impl Machine {
                 effects.extend(self.verify(now));
                 effects
             }
-            (State::Verifying(_), Input::FinalRead(found)) => self.final_read(found, now),
+            (State::Verifying(_), Input::FinalRead { found, repaired }) => {
+                self.final_read(found, repaired, now)
+            }
             _ => Vec::new(),
         }
     }
@@ -513,7 +551,7 @@ impl Machine {
         }
     }
 
-    fn final_read(&mut self, found: Vec<Leftover>, now: Moment) -> Effects {
+    fn final_read(&mut self, found: Vec<Leftover>, repaired: bool, now: Moment) -> Effects {
         let mut effects = Vec::new();
         // The last read asks every injector for everything of this run: what it does not find is gone.
         if !found
@@ -531,7 +569,7 @@ impl Machine {
             return effects;
         };
         let playbook = &self.drill.recovery;
-        effects.extend(v.final_read(found, now, playbook.hold, playbook.verify_within));
+        effects.extend(v.final_read(found, repaired, now, playbook.hold, playbook.verify_within));
         effects.extend(self.conclude(now));
         effects
     }

@@ -241,10 +241,22 @@ fn all_clear_needs_the_hold_time_and_a_clean_last_read() {
         by_hand: None,
         certainty: Certainty::Seen,
     };
-    let effects = m.step(Input::FinalRead(vec![left]), at(77));
+    let effects = m.step(
+        Input::FinalRead {
+            found: vec![left],
+            repaired: true,
+        },
+        at(77),
+    );
     assert_eq!(closed(&effects), None, "what may come right is looked at again");
     assert!(m.step(quiet(true), at(80)).contains(&Effect::ReadEverything));
-    let effects = m.step(Input::FinalRead(vec![]), at(80));
+    let effects = m.step(
+        Input::FinalRead {
+            found: vec![],
+            repaired: false,
+        },
+        at(80),
+    );
     let outcome = closed(&effects).expect("over");
     assert!(outcome.all_clear());
     assert!(effects.iter().any(|e| matches!(
@@ -270,7 +282,13 @@ fn out_of_time_the_run_says_what_remains_and_exits_4() {
         at(70),
     );
     assert!(m.step(Input::Tick, at(126)).contains(&Effect::ReadEverything));
-    let effects = m.step(Input::FinalRead(vec![]), at(126));
+    let effects = m.step(
+        Input::FinalRead {
+            found: vec![],
+            repaired: false,
+        },
+        at(126),
+    );
     let outcome = closed(&effects).expect("over");
     assert_eq!((outcome.recovered, outcome.exit), (Recovered::Leftover, 4));
     assert_eq!(outcome.hypothesis, Some(Hypothesis::Falsified));
@@ -289,7 +307,16 @@ fn the_run_waits_for_its_rows_before_it_closes() {
         at(66),
     );
     m.step(Input::Tick, at(70));
-    assert_eq!(closed(&m.step(Input::FinalRead(vec![]), at(70))), None);
+    assert_eq!(
+        closed(&m.step(
+            Input::FinalRead {
+                found: vec![],
+                repaired: false
+            },
+            at(70)
+        )),
+        None
+    );
     assert!(closed(&m.step(Input::RowsFinal(vec![Verdict::NoData]), at(71))).is_some());
 }
 
@@ -369,7 +396,7 @@ fn any_input() -> impl Strategy<Value = Input> {
             missing: bad.then(|| "x".to_owned()).into_iter().collect(),
             users_ok
         }),
-        3 => any::<bool>().prop_map(move |bad| Input::FinalRead(bad.then(|| leftover.clone()).into_iter().collect())),
+        3 => any::<bool>().prop_map(move |bad| Input::FinalRead { found: bad.then(|| leftover.clone()).into_iter().collect(), repaired: bad }),
         1 => Just(Input::RowsFinal(vec![Verdict::AsExpected])),
     ]
 }
@@ -386,7 +413,7 @@ proptest! {
         let mut all = m.start();
         for (input, wait) in inputs {
             now += wait;
-            let clean = input == Input::FinalRead(vec![]);
+            let clean = input == Input::FinalRead { found: vec![], repaired: false };
             all.clear();
             all.extend(m.step(input, at(now)));
             for effect in &all {

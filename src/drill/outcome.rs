@@ -25,6 +25,14 @@ pub mod exit {
     pub const UNDECIDED: u8 = 6;
     /// Interrupted, and recovered.
     pub const INTERRUPTED: u8 = 130;
+
+    /// The worst of several runs' codes: what may remain over an abort, an abort over an interrupt, and so on.
+    pub fn worst(codes: &[u8]) -> u8 {
+        [REMAINS, ABORTED, INTERRUPTED, USAGE, REFUSED, FINDINGS, UNDECIDED]
+            .into_iter()
+            .find(|code| codes.contains(code))
+            .unwrap_or(HELD)
+    }
 }
 
 /// What a list of leftovers amounts to.

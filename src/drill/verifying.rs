@@ -61,8 +61,19 @@ impl Verifying {
     }
 
     /// What the last read found. Nothing, while everything holds: done. Something: look again, until time is up.
-    pub fn final_read(&mut self, found: Vec<Leftover>, now: Moment, hold: Span, within: Span) -> Vec<Effect> {
+    pub fn final_read(
+        &mut self,
+        found: Vec<Leftover>,
+        repaired: bool,
+        now: Moment,
+        hold: Span,
+        within: Span,
+    ) -> Vec<Effect> {
         self.reading = false;
+        if repaired {
+            // What was put back just now has not held yet.
+            self.holds_since = None;
+        }
         let held = self.held(now, hold);
         let out_of_time = now.since(self.since) >= within;
         if !out_of_time && (!held || !found.is_empty()) {

@@ -1,7 +1,7 @@
 //! Requests at a steady rate whatever the answers (open loop): a slow system gets no fewer of them.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -67,6 +67,8 @@ impl Drop for Running {
 #[derive(Debug, Default)]
 pub struct Loads {
     running: Mutex<BTreeMap<FaultId, Running>>,
+    /// Those that were stopped: a start that comes later than its stop starts nothing.
+    stopped: Mutex<BTreeSet<FaultId>>,
 }
 
 impl Loads {
@@ -83,7 +85,7 @@ impl Loads {
     ) -> Result<(), DriverError> {
         let shot = Shot::new(client, places, load)?;
         let mut running = self.running.lock().await;
-        if running.contains_key(id) {
+        if running.contains_key(id) || self.stopped.lock().await.contains(id) {
             return Ok(());
         }
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
@@ -108,7 +110,12 @@ impl Loads {
 
     /// Stops a load at once, requests in flight included, and waits until nothing of it runs.
     pub async fn stop(&self, id: &FaultId) {
-        let taken = self.running.lock().await.remove(id);
+        let taken = {
+            // Both at once: no start slips in between.
+            let mut running = self.running.lock().await;
+            self.stopped.lock().await.insert(id.clone());
+            running.remove(id)
+        };
         if let Some(running) = taken {
             running.stop.cancel();
             running.tasks.close();
@@ -119,6 +126,11 @@ impl Loads {
     /// Whether a load of that id runs here.
     pub async fn runs(&self, id: &FaultId) -> bool {
         self.running.lock().await.contains_key(id)
+    }
+
+    /// The loads that run here.
+    pub async fn all(&self) -> Vec<FaultId> {
+        self.running.lock().await.keys().cloned().collect()
     }
 
     /// What a load has done so far.

@@ -221,6 +221,25 @@ impl<'a> PointApi<'a> {
         }
     }
 
+    /// Deletes a rule by the id that its instance tells.
+    ///
+    /// # Errors
+    /// [`DriverError`].
+    pub async fn delete_seen(&self, base: &str, id: &str) -> Result<(), DriverError> {
+        match self
+            .http
+            .ask(
+                Method::DELETE,
+                &format!("{base}/chaos/rules/{}", encoded(id)),
+                None,
+            )
+            .await
+        {
+            Ok(_) | Err(DriverError::NotThere { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Deletes everything with the run's mark on an instance; how many rules that were.
     ///
     /// # Errors

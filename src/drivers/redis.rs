@@ -109,6 +109,11 @@ impl Glob {
         &self.0
     }
 
+    /// Whether it names one key rather than a form.
+    fn is_one_key(&self) -> bool {
+        !self.0.contains(['*', '?'])
+    }
+
     /// A key that nobody has, of the glob's form: for proving the right to delete without deleting.
     fn probe(&self, run: &RunId) -> String {
         let plain = self.0.replace(['*', '?'], &format!("allclear-probe-{run}"));
@@ -258,6 +263,8 @@ impl RedisServer {
             let dry = self.dry_run(&mut connection, removal, &probe).await;
             let proved = match dry {
                 Err(error) => Err(error),
+                // Without a wildcard the probe would be the key itself, which may be there and is to be kept.
+                Ok(()) if glob.is_one_key() => Ok(()),
                 Ok(()) => self.remove_probe(&mut connection, removal, &probe).await,
             };
             match proved {

@@ -20,12 +20,24 @@ use crate::model::{
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shared(Arc<RwLock<Seen>>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Seen {
     readings: BTreeMap<Query, Reading>,
     bad_guard: Option<String>,
     restarted: BTreeSet<InstanceName>,
     answered: BTreeSet<FaultId>,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self {
+            readings: BTreeMap::new(),
+            // Nothing has been read yet: that is no guard that holds.
+            bad_guard: Some("not read yet".into()),
+            restarted: BTreeSet::new(),
+            answered: BTreeSet::new(),
+        }
+    }
 }
 
 impl Shared {

@@ -45,13 +45,6 @@ impl Collected {
         }
     }
 
-    /// A period that was ended too early goes on.
-    pub fn reopen(&mut self, period: Period) {
-        if let Some(stretch) = self.periods.get_mut(&period) {
-            stretch.end = None;
-        }
-    }
-
     /// Where a period begins on the source's clock.
     pub fn start(&self, period: Period) -> Option<SourceMs> {
         self.periods.get(&period).map(|s| s.start)

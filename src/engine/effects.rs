@@ -63,10 +63,6 @@ impl Engine {
         self.steps_began.insert(step, self.clock.now());
         let scene = self.scene();
         let done = self.done.clone();
-        if step == StepId::Faults {
-            // Nothing new may land once the undoing has begun.
-            self.stop_injecting();
-        }
         let intents = self.intents();
         self.spawn(async move {
             let is_needed = needed || matches!(step, StepId::Faults | StepId::Injector);
@@ -142,6 +138,7 @@ impl Engine {
     /// that was down may be up by now, a service may have set its flag again.
     fn read_everything(&mut self) {
         let (scene, intents, done) = (self.scene(), self.intents(), self.done.clone());
+        let unknown = self.unknown.clone();
         self.spawn(async move {
             let mut found = recovery::left_behind(&scene).await;
             let mut again: Vec<StepId> = found.iter().map(|l| l.step).collect();
@@ -155,7 +152,11 @@ impl Engine {
             if !again.is_empty() {
                 found = recovery::left_behind(&scene).await;
             }
-            let _ = done.send(Done::FinalRead(found));
+            found.extend(unknown);
+            let _ = done.send(Done::FinalRead {
+                found,
+                repaired: !again.is_empty(),
+            });
         });
     }
 

@@ -4,14 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Done, Engine,
-    rows::{self, Bench, Exercised},
+    injecting::Track,
+    rows::{self, Bench, Exercised, Seen},
 };
 use crate::{
     drill::{Input, schedule::Schedule},
     journal::Facts,
     model::{
         amount::Level,
+        drill::Drill,
         event::{Body, Hits, Period},
+        ids::StepName,
         phase::Phase,
         sample::Query,
         sheet::{RowId, RowState, Verdict},
@@ -33,7 +36,6 @@ pub(super) struct Groups {
     finals: BTreeMap<RowId, RowState>,
     /// Rows that another keeper left open: nothing more is known of them.
     orphaned: bool,
-    stopped: bool,
     judging: bool,
     last_judged: Moment,
     last_moved: Moment,
@@ -43,6 +45,7 @@ pub(super) struct Groups {
 #[derive(Debug, Default)]
 struct Group {
     begun: BTreeSet<usize>,
+    began_at: Option<Moment>,
     /// When its last step ended, or recovery began.
     over_at: Option<Moment>,
     finishing: bool,
@@ -59,7 +62,6 @@ impl Groups {
                 .collect(),
             finals: BTreeMap::new(),
             orphaned: false,
-            stopped: false,
             judging: false,
             last_judged: Moment::default(),
             last_moved: Moment::default(),
@@ -73,15 +75,21 @@ impl Groups {
         self.orphaned = true;
     }
 
-    pub fn began(&mut self, group: usize, step: usize) {
+    pub fn began(&mut self, group: usize, step: usize, now: Moment) {
         if let Some(g) = self.all.get_mut(&group) {
             g.begun.insert(step);
+            g.began_at.get_or_insert(now);
         }
     }
 
-    /// No group begins any more.
-    pub fn stop(&mut self) {
-        self.stopped = true;
+    /// Whether a step has begun and its group is not over.
+    pub fn is_running(&self, drill: &Drill, step: &StepName) -> bool {
+        let Some(index) = drill.steps.iter().position(|s| &s.name == step) else {
+            return false;
+        };
+        self.all
+            .values()
+            .any(|g| g.begun.contains(&index) && g.over_at.is_none())
     }
 }
 
@@ -220,12 +228,14 @@ impl Engine {
         }
         self.groups.judging = true;
         let exercised = self.exercised(group);
+        let late = self.late_fault(group);
         let prepared: Vec<_> = self
             .group_rows(group)
             .into_iter()
             .map(|id| {
                 let query = rows::query(&self.plan.drill.steps[id.step].expect[id.row]);
-                self.bench().prepare(id, exercised, self.age(&query), last)
+                self.bench()
+                    .prepare(id, exercised, late.clone(), self.age(&query), last)
             })
             .collect();
         let done = self.done.clone();
@@ -285,12 +295,43 @@ impl Engine {
     fn exercised(&self, group: usize) -> Exercised {
         rows::exercised(&self.schedule, group, |step| {
             let name = &self.plan.drill.steps[step].name;
+            let seen = |t: &Track| Seen {
+                what: t.intent.what.clone(),
+                hits: t.hits,
+                vanished: t.vanished,
+            };
             self.faults
                 .values()
                 .filter(|t| &t.intent.step == name)
-                .map(|t| t.hits)
+                .map(seen)
                 .collect()
         })
+    }
+
+    /// A fault of an earlier group that was still there when this group's windows began to count.
+    fn late_fault(&self, group: usize) -> Option<String> {
+        let began = self.groups.all.get(&group)?.began_at?;
+        let counts = began + self.plan.drill.window * self.bench().settle(group) as u64;
+        let of_group = |name: &StepName| {
+            self.plan
+                .drill
+                .steps
+                .iter()
+                .position(|s| &s.name == name)
+                .map(|i| self.schedule.slots[i].group)
+        };
+        self.faults
+            .values()
+            .filter(|t| of_group(&t.intent.step).is_some_and(|other| self.began_before(other, group)))
+            .find(|t| t.gone.is_none_or(|gone| gone > counts))
+            .map(|t| format!("the fault of step {} was gone too late", t.intent.step))
+    }
+
+    fn began_before(&self, other: usize, group: usize) -> bool {
+        let began = |g: usize| self.groups.all.get(&g).and_then(|s| s.began_at);
+        // Groups that were meant to overlap are the schedule's matter.
+        let apart = self.schedule.slots[other].end <= self.schedule.slots[group].start;
+        other != group && apart && began(other).is_some()
     }
 
     /// Why a fault without effect had none: injector, hits, requests, cache.

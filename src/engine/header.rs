@@ -115,8 +115,8 @@ fn guard_headers(plan: &Plan) -> Vec<GuardHeader> {
 /// A limit, short: `≥ 99.00%`.
 pub fn limit(limit: Limit, unit: Unit) -> String {
     match limit {
-        Limit::AtLeast(value) => format!("≥ {}", unit.show(value)),
-        Limit::AtMost(value) => format!("≤ {}", unit.show(value)),
+        Limit::AtLeast(value) => format!("≥ {}", level(value, unit)),
+        Limit::AtMost(value) => format!("≤ {}", level(value, unit)),
         Limit::Within(fraction) => format!("±{}%", trimmed(fraction * 100.0)),
     }
 }
@@ -128,9 +128,9 @@ pub fn declared(change: &Change, unit: Unit) -> String {
         Change::Falls(bounds) => ranged("-", bounds, unit),
         Change::Stays(bounds) => format!("±{}", bound(bounds.at_most.unwrap_or(0.0), bounds.basis, unit)),
         Change::Level(bounds) => match (bounds.at_least, bounds.at_most) {
-            (Some(low), Some(high)) => format!("{}..{}", unit.show(low), unit.show(high)),
-            (Some(low), None) => format!("≥ {}", unit.show(low)),
-            (None, Some(high)) => format!("≤ {}", unit.show(high)),
+            (Some(low), Some(high)) => format!("{}..{}", level(low, unit), level(high, unit)),
+            (Some(low), None) => format!("≥ {}", level(low, unit)),
+            (None, Some(high)) => format!("≤ {}", level(high, unit)),
             (None, None) => "any".into(),
         },
     }
@@ -155,14 +155,33 @@ fn bound(value: f64, basis: Basis, unit: Unit) -> String {
     }
 }
 
-/// At most two digits after the point, none that say nothing.
+/// As exact as a file can say it, without digits that say nothing: a limit must not be shown as another.
 fn trimmed(x: f64) -> f64 {
-    (x * 100.0).round() / 100.0
+    (x * 1e6).round() / 1e6
+}
+
+/// A level as a file wrote it: a percentage is not rounded to another one.
+fn level(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Percent => format!("{}%", trimmed(value * 100.0)),
+        _ => unit.show(value),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_limit_is_not_rounded_into_another() {
+        assert_eq!(limit(Limit::AtLeast(0.99999), Unit::Percent), "≥ 99.999%");
+        let small = Bounds {
+            at_least: None,
+            at_most: Some(0.00004),
+            basis: Basis::Absolute,
+        };
+        assert_eq!(declared(&Change::Stays(small), Unit::Percent), "±0.004pp");
+    }
 
     #[test]
     fn declared_changes_read_as_people_write_them() {

@@ -6,7 +6,10 @@ use super::{
 };
 use crate::{
     drill::{Input, faults},
-    drivers::point::Rule,
+    drivers::{
+        error::{DriverError, Effect as Took},
+        point::Rule,
+    },
     journal::FaultFact,
     model::{
         drill::{Action, Fault},
@@ -28,16 +31,23 @@ pub(super) struct Track {
     pub intent: FaultIntent,
     /// The last counters read; `None` if they never were.
     pub hits: Option<Hits>,
-    pub gone: bool,
+    /// When it was read back as gone.
+    pub gone: Option<Moment>,
+    /// Whether its creation was confirmed.
+    pub live: bool,
+    /// Whether its injector stopped telling of it while its step still ran.
+    pub vanished: bool,
 }
 
 impl Track {
     pub fn inherited(fact: &FaultFact) -> Self {
-        let gone = fact.state == crate::journal::FaultState::Gone;
+        let gone = (fact.state == crate::journal::FaultState::Gone).then_some(Moment::default());
         Self {
             intent: fact.intent.clone(),
             hits: None,
             gone,
+            live: true,
+            vanished: false,
         }
     }
 }
@@ -45,13 +55,17 @@ impl Track {
 impl Engine {
     /// Begins a step: writes its intents down, then makes its faults, all at the same time.
     pub(super) async fn inject(&mut self, index: usize) {
+        // Between the machine's wish and now the key may have been pressed.
+        if self.machine.phase() != Phase::Running {
+            return;
+        }
         let now = self.clock.now();
         let plan = self.plan.clone();
         let step = &plan.drill.steps[index];
         let group = self.schedule.slots[index].group;
         let source_ms = self.source_now();
         self.collected.begin(Period::Step(group), source_ms);
-        self.groups.began(group, index);
+        self.groups.began(group, index, now);
         self.ledger.emit(Body::StepStarted {
             step: index,
             until: now + step.duration,
@@ -73,7 +87,9 @@ impl Engine {
                 Track {
                     intent: intent.clone(),
                     hits: None,
-                    gone: false,
+                    gone: None,
+                    live: false,
+                    vanished: false,
                 },
             );
             self.feed(Input::FaultIntended(intent.id.clone()));
@@ -82,7 +98,6 @@ impl Engine {
             // Nothing was made, and nothing will be.
             return self.feed(Input::Recover(Cause::Journal { what: why }));
         }
-        // The wait for the disk may have been long enough for the key: the machine says whether the step still runs.
         for (intent, fault) in made {
             self.make(intent, fault.cloned(), &step.action);
         }
@@ -123,9 +138,7 @@ impl Engine {
                 }
                 _ => return,
             };
-            let result = made
-                .map(|()| (ttl.0 > 0).then_some(ttl))
-                .map_err(|e| e.to_string());
+            let result = made.map(|()| (ttl.0 > 0).then_some(ttl));
             // The engine outlives its tasks.
             let _ = done.send(Done::Injected {
                 fault: intent.id,
@@ -135,28 +148,36 @@ impl Engine {
     }
 
     /// The answer to a create, whenever it comes.
-    pub(super) fn injected(&mut self, fault: FaultId, result: Result<Option<Span>, String>) {
-        self.shared.answered(&fault);
-        let now = self.clock.now();
-        match result {
-            Ok(ttl) => self.ledger.emit(Body::FaultLive {
-                fault,
-                expires: ttl.map(|t| now + t),
-            }),
-            Err(why) => self.feed(Input::FaultFailed(fault, why)),
+    pub(super) fn injected(&mut self, fault: FaultId, result: Result<Option<Span>, DriverError>) {
+        // An answer that never came says nothing: the rule may still land.
+        if result
+            .as_ref()
+            .err()
+            .is_none_or(|e| e.certainty() == Took::NotDone)
+        {
+            self.shared.answered(&fault);
         }
-    }
-
-    /// From here on nothing new is made. What is under way gets its answer, and is undone like the rest.
-    pub(super) fn stop_injecting(&mut self) {
-        self.groups.stop();
+        let now = self.clock.now();
+        let gone = self.faults.get(&fault).is_some_and(|t| t.gone.is_some());
+        match result {
+            // It came too late, and was removed again: it was read back as gone.
+            Ok(_) if gone => {}
+            Ok(ttl) => {
+                if let Some(track) = self.faults.get_mut(&fault) {
+                    track.live = true;
+                }
+                let expires = ttl.map(|t| now + t);
+                self.ledger.emit(Body::FaultLive { fault, expires });
+            }
+            Err(error) => self.feed(Input::FaultFailed(fault, error.to_string())),
+        }
     }
 
     /// The intents of every fault that was not read back as gone.
     pub(super) fn intents(&self) -> Vec<FaultIntent> {
         self.faults
             .values()
-            .filter(|t| !t.gone)
+            .filter(|t| t.gone.is_none())
             .map(|t| t.intent.clone())
             .collect()
     }
@@ -167,7 +188,7 @@ impl Engine {
         let intents: Vec<_> = self
             .faults
             .values()
-            .filter(|t| !t.gone && &t.intent.step == name)
+            .filter(|t| t.gone.is_none() && &t.intent.step == name)
             .map(|t| t.intent.clone())
             .collect();
         let (scene, done) = (self.scene(), self.done.clone());
@@ -189,8 +210,9 @@ impl Engine {
     }
 
     pub(super) fn fault_gone(&mut self, fault: FaultId) {
+        let now = self.clock.now();
         if let Some(track) = self.faults.get_mut(&fault) {
-            track.gone = true;
+            track.gone.get_or_insert(now);
         }
         self.feed(Input::FaultGone(fault));
     }
@@ -203,7 +225,7 @@ impl Engine {
         self.last_hits = now;
         let mut bases: Vec<String> = Vec::new();
         let mut loads: Vec<FaultId> = Vec::new();
-        for track in self.faults.values().filter(|t| !t.gone) {
+        for track in self.faults.values().filter(|t| t.gone.is_none()) {
             match &track.intent.undo {
                 UndoFault::Rule { base } if !bases.contains(base) => bases.push(base.clone()),
                 UndoFault::Rule { .. } => {}
@@ -252,9 +274,27 @@ impl Engine {
             .map(|t| t.intent.id.clone())
             .collect();
         for fault in known {
-            if let Some(rule) = rules.iter().find(|r| r.id == fault.as_str()) {
-                self.hits(fault, rule.counters());
+            match rules.iter().find(|r| r.id == fault.as_str()) {
+                Some(rule) => self.hits(fault, rule.counters()),
+                None => self.missing_rule(&fault),
             }
+        }
+    }
+
+    /// A live fault is not at its injector any more while its step still runs: the target was restarted, or someone
+    /// removed it. What is measured from here on is measured without it.
+    fn missing_rule(&mut self, fault: &FaultId) {
+        let Some(track) = self.faults.get_mut(fault) else {
+            return;
+        };
+        if !track.live || track.vanished || track.gone.is_some() || self.machine.phase() != Phase::Running {
+            return;
+        }
+        let step = track.intent.step.clone();
+        if self.groups.is_running(&self.plan.drill, &step) {
+            track.vanished = true;
+            let what = format!("fault {fault} is gone from its injector before its step is over");
+            self.ledger.emit(Body::Warning(what));
         }
     }
 }

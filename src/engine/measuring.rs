@@ -14,6 +14,7 @@ use crate::{
     metrics::{Fetch, MetricsError, Source, Store, Wanted, wanted},
     model::{
         dashboard::{MatchOp, Matcher, Read, Selector},
+        drill::Limit,
         event::{BaselineRow, Body, GuardState, Health, Period},
         ids::{InstanceName, MetricId, ScopeName},
         phase::Phase,
@@ -270,10 +271,12 @@ impl Engine {
                 states.push(watch.observe(reading, Some(&self.baseline), now));
             }
         }
+        let unread = self.meters.is_none().then(|| "metrics cannot be read".to_owned());
         let bad = states
             .iter()
             .find(|s| s.health != Health::Holds)
-            .map(|s| self.guard_text(s));
+            .map(|s| self.guard_text(s))
+            .or(unread);
         self.shared.bad_guard(bad);
         for state in states {
             self.guard_seen(state);
@@ -397,8 +400,28 @@ impl Engine {
         }
         if let Some(levels) = levels {
             self.baseline = levels;
+            blockers.extend(self.relative_limits_without_level());
             self.feed(Input::BaselineJudged { blockers });
         }
+    }
+
+    /// Hypotheses that compare with a baseline level that there is none of: they could never break.
+    fn relative_limits_without_level(&self) -> Vec<String> {
+        let relative = self
+            .plan
+            .drill
+            .guard
+            .steady_state
+            .iter()
+            .filter(|h| matches!(h.limit, Limit::Within(_)));
+        relative
+            .map(|h| Query {
+                metric: h.metric.clone(),
+                scope: h.scope.clone(),
+            })
+            .filter(|q| !self.baseline.levels.contains_key(q))
+            .map(|q| format!("guard {}: its baseline has no level to stay near", q.metric))
+            .collect()
     }
 
     /// The baseline is over: no further window belongs to it.

@@ -40,7 +40,7 @@ use self::{
 };
 use crate::{
     drill::{Effect, Input, Machine, guard::Watch, schedule::Schedule},
-    drivers::{Drivers, point::RuleSeen},
+    drivers::{Drivers, error::DriverError, point::RuleSeen},
     journal::Facts,
     metrics::Fetch,
     model::{
@@ -48,7 +48,7 @@ use crate::{
         ids::FaultId,
         phase::{Cause, Phase},
         plan::Plan,
-        recovery::{Leftover, StepId, StepReport, StepState},
+        recovery::{Certainty, Leftover, StepId, StepReport, StepState},
         sheet::{Moved, RowState},
         snapshot::{BaselineLevels, Snapshot},
         time::{Moment, Span},
@@ -102,6 +102,8 @@ pub enum Begin {
     TakeOver {
         /// What its journal says.
         facts: Box<Facts>,
+        /// What of its journal cannot be read.
+        damage: Vec<String>,
         /// Why.
         cause: Cause,
     },
@@ -146,7 +148,7 @@ enum Done {
     },
     Injected {
         fault: FaultId,
-        result: Result<Option<Span>, String>,
+        result: Result<Option<Span>, DriverError>,
     },
     Stopped {
         step: usize,
@@ -161,7 +163,10 @@ enum Done {
         end: StepEnd,
     },
     Assessed(Repair),
-    FinalRead(Vec<Leftover>),
+    FinalRead {
+        found: Vec<Leftover>,
+        repaired: bool,
+    },
     Intended {
         change: ChangeIntent,
         written: oneshot::Sender<()>,
@@ -226,6 +231,38 @@ pub struct Engine {
     tasks: tokio::task::JoinSet<()>,
     /// Messages to people: what is under way at the end is waited for.
     notices: tokio::task::JoinSet<()>,
+    /// What a takeover could not learn: it stands against ALL CLEAR to the end.
+    unknown: Vec<Leftover>,
+}
+
+/// What a takeover cannot put back or compare with, because the record does not say what was there before.
+fn unknown_before(facts: &Facts, damage: &[String]) -> Vec<Leftover> {
+    let unknown = |what: String, why: &str| Leftover {
+        step: StepId::Verify,
+        what,
+        why: why.to_owned(),
+        by_hand: None,
+        certainty: Certainty::Unknown,
+    };
+    let damaged = damage.iter().map(|d| {
+        unknown(
+            format!("journal damaged: {d}"),
+            "what the record said is not known",
+        )
+    });
+    let snapshot = facts.snapshot.is_none().then(|| {
+        unknown(
+            "the snapshot is not in the journal".into(),
+            "weights, breakers, flags and queues have nothing to be compared with",
+        )
+    });
+    let baseline = facts.baseline.is_none().then(|| {
+        unknown(
+            "the baseline is not in the journal".into(),
+            "the sheet's metrics have nothing to come back to",
+        )
+    });
+    damaged.chain(snapshot).chain(baseline).collect()
 }
 
 impl Setup {
@@ -279,6 +316,7 @@ impl Setup {
             ended: None,
             tasks: tokio::task::JoinSet::new(),
             notices: tokio::task::JoinSet::new(),
+            unknown: Vec::new(),
         };
         engine.begin(begin).await;
         engine.go(asks, results, heartbeat).await
@@ -295,19 +333,23 @@ impl Engine {
                 let effects = self.machine.start();
                 self.effects.extend(effects);
             }
-            Begin::TakeOver { facts, cause } => self.take_over(*facts, cause),
+            Begin::TakeOver { facts, damage, cause } => self.take_over(*facts, damage, cause),
         }
         self.carry_out().await;
     }
 
     /// Goes on with what another keeper left: its intents are ours, its snapshot is the original.
-    fn take_over(&mut self, facts: Facts, cause: Cause) {
+    fn take_over(&mut self, facts: Facts, damage: Vec<String>, cause: Cause) {
         self.ledger.emit(Body::TakenOver {
             pid: std::process::id(),
             cause: cause.clone(),
         });
         let owed: Vec<FaultId> = facts.not_gone().map(|f| f.intent.id.clone()).collect();
-        let touched = facts.touched();
+        // A record that cannot be read may have been any: what is not known is never taken for nothing.
+        let touched = facts.touched() || !damage.is_empty();
+        if touched {
+            self.unknown = unknown_before(&facts, &damage);
+        }
         self.shared.restarted(facts.restarted().cloned());
         for fault in &facts.faults {
             self.faults
@@ -356,11 +398,12 @@ impl Engine {
             tokio::select! {
                 biased;
                 Some(ask) = asks.recv() => self.asked(ask),
-                Some(done) = results.recv() => self.handle(done).await,
+                // Before results: a flood of them must not look like a keeper that hangs.
                 _ = tick.tick() => {
                     heartbeat();
                     self.tick();
                 }
+                Some(done) = results.recv() => self.handle(done).await,
             }
             self.carry_out().await;
         }
@@ -376,10 +419,7 @@ impl Engine {
     fn asked(&mut self, ask: Ask) {
         match ask {
             Ask::Recover(cause) => self.feed(Input::Recover(cause)),
-            Ask::Extend(by) => {
-                self.feed(Input::Extend(by));
-                self.collected.reopen(crate::model::event::Period::Baseline);
-            }
+            Ask::Extend(by) => self.feed(Input::Extend(by)),
             Ask::Note { by, text } => self.ledger.emit(Body::Note { by, text }),
             Ask::Watching(consoles) => self.ledger.emit(Body::Watching { consoles }),
             Ask::DeadmanReady { pid } => {
@@ -414,10 +454,18 @@ impl Engine {
 
     /// No new fault without a journal; what is live is put back, from memory.
     fn journal_failed(&mut self, what: &str) {
-        if matches!(self.machine.phase(), Phase::Armed | Phase::Running) {
-            self.feed(Input::Recover(Cause::Journal {
-                what: what.to_owned(),
-            }));
+        match self.machine.phase() {
+            Phase::Preflight | Phase::Baseline => {
+                let why = format!("the journal cannot be written: {what}");
+                self.feed(Input::Unfit { why });
+            }
+            Phase::Armed | Phase::Running => {
+                self.feed(Input::Recover(Cause::Journal {
+                    what: what.to_owned(),
+                }));
+            }
+            // What is being put back is put back from memory.
+            Phase::Recovering | Phase::Verifying | Phase::Closed => {}
         }
     }
 
@@ -440,7 +488,7 @@ impl Engine {
     async fn handle(&mut self, done: Done) {
         match done {
             Done::Check(check) => self.ledger.emit(Body::Check(check)),
-            Done::Preflight(found) => self.preflighted(*found),
+            Done::Preflight(found) => self.preflighted(*found).await,
             Done::Fetched(fetch) => self.fetched(*fetch),
             Done::Tripped { meter, fetch } => self.tripped(meter, *fetch),
             Done::Hits { base, rules } => match rules {
@@ -453,7 +501,7 @@ impl Engine {
             Done::Step { step, end } => self.step_over(step, end),
             Done::Command { index, end } => self.feed(Input::CommandOver(index, end.leftovers)),
             Done::Assessed(repair) => self.assessed(repair),
-            Done::FinalRead(found) => self.feed(Input::FinalRead(found)),
+            Done::FinalRead { found, repaired } => self.feed(Input::FinalRead { found, repaired }),
             Done::Intended { change, written } => self.intended(change, written).await,
             Done::Progress { step, state, detail } => self.progress(step, state, detail),
             Done::Again { step, end } => self.again(step, end),

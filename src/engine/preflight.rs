@@ -58,17 +58,24 @@ impl Engine {
         });
     }
 
-    pub(super) fn preflighted(&mut self, found: Found) {
+    pub(super) async fn preflighted(&mut self, found: Found) {
         let Found {
             meters,
             snapshot,
             reach,
-            refused,
+            mut refused,
         } = found;
         self.meters = meters;
         self.ledger.emit(Body::Reach(reach));
         self.snapshot = Arc::new(snapshot.clone());
-        self.ledger.emit(Body::SnapshotTaken(Box::new(snapshot)));
+        // A keeper that takes over has nothing else to compare with: without it on the disk nothing is begun.
+        if let Err(error) = self
+            .ledger
+            .emit_durably(Body::SnapshotTaken(Box::new(snapshot)))
+            .await
+        {
+            refused.push(format!("the snapshot cannot be written down: {error}"));
+        }
         if refused.is_empty() {
             self.start_meters();
         }
@@ -280,7 +287,7 @@ impl Inspector {
                 tokio::time::sleep(source.every().into()).await;
             }
             let fetch = source.fetch(&meters.wanted).await;
-            let now = super::clock::Clock::Boot.now();
+            let now = super::clock::Clock.now();
             meters.add(fetch, now);
         }
         meters.source = Some(source);
@@ -304,6 +311,15 @@ impl Inspector {
             let reading = meters.store.reading(query, Span::seconds(60));
             let what = format!("query {}", label(query));
             match (&reading.value, guarded.contains(query)) {
+                (Ok(_), true) if reading.partial => {
+                    let next = Some("the guard needs whole answers");
+                    self.say(
+                        &what,
+                        CheckOutcome::Refused,
+                        "the source calls its answer incomplete",
+                        next,
+                    );
+                }
                 (Ok(_), _) => answered += 1,
                 (Err(gap), true) => {
                     let next = Some("a guard that cannot be answered now guards nothing");

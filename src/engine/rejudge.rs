@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::{
     collected::Collected,
-    rows::{self, Bench, Exercised},
+    rows::{self, Bench, Exercised, Seen},
 };
 use crate::{
     drill::schedule::{NoSchedule, Schedule},
     journal::History,
     model::{
-        event::{Body, Hits, Period},
+        event::{Body, Period},
         ids::{FaultId, StepName},
         plan::Plan,
         sheet::{RowId, RowState, Verdict},
@@ -52,7 +52,7 @@ pub fn rejudge(plan: &Plan, history: &History) -> Result<Rejudged, NoSchedule> {
             let exercised = record.exercised(plan, &schedule, group);
             rows.push(
                 bench
-                    .prepare(RowId { step, row }, exercised, Span::ZERO, true)
+                    .prepare(RowId { step, row }, exercised, None, Span::ZERO, true)
                     .judge(),
             );
         }
@@ -67,7 +67,7 @@ pub fn rejudge(plan: &Plan, history: &History) -> Result<Rejudged, NoSchedule> {
 struct Record {
     collected: Collected,
     baseline: BaselineLevels,
-    hits: BTreeMap<FaultId, (StepName, Option<Hits>)>,
+    faults: BTreeMap<FaultId, (StepName, Seen)>,
     verdicts: BTreeMap<RowId, Verdict>,
 }
 
@@ -96,11 +96,16 @@ impl Record {
                 self.baseline = levels.clone();
             }
             Body::FaultIntended(intent) => {
-                self.hits.insert(intent.id.clone(), (intent.step.clone(), None));
+                let seen = Seen {
+                    what: intent.what.clone(),
+                    hits: None,
+                    vanished: false,
+                };
+                self.faults.insert(intent.id.clone(), (intent.step.clone(), seen));
             }
             Body::FaultHits { fault, hits } => {
-                if let Some((_, seen)) = self.hits.get_mut(fault) {
-                    *seen = Some(*hits);
+                if let Some((_, seen)) = self.faults.get_mut(fault) {
+                    seen.hits = Some(*hits);
                 }
             }
             Body::Row(row) if row.last => {
@@ -113,10 +118,10 @@ impl Record {
     fn exercised(&self, plan: &Plan, schedule: &Schedule, group: usize) -> Exercised {
         rows::exercised(schedule, group, |step| {
             let name = &plan.drill.steps[step].name;
-            self.hits
+            self.faults
                 .values()
                 .filter(|(of, _)| of == name)
-                .map(|(_, hits)| *hits)
+                .map(|(_, seen)| seen.clone())
                 .collect()
         })
     }

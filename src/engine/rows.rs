@@ -1,7 +1,7 @@
 //! The sheet's rows: from windows to verdicts. Whatever the statistics say, a row is never AS EXPECTED if its fault hit
 //! nothing, if another fault disturbed it, or if the source called its own answer incomplete.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::collected::Collected;
 use crate::{
@@ -27,23 +27,40 @@ pub enum Exercised {
     Yes,
     /// It was read, and it has not.
     No,
-    /// Its counters could not be read.
+    /// Its counters could not be read, or it was gone before its time.
     Unknown,
 }
 
-/// Whether a group's faults have hit anything: every step that breaks something must have. `hits` gives the counters of
-/// a step's faults, `None` where they were never read.
-pub fn exercised(schedule: &Schedule, group: usize, hits: impl Fn(usize) -> Vec<Option<Hits>>) -> Exercised {
+/// What is known of a fault's effect.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// Which fault of its step; the same on every instance.
+    pub what: String,
+    /// Its counters; `None` if they were never read.
+    pub hits: Option<Hits>,
+    /// Whether it was gone from its injector before its step was over.
+    pub vanished: bool,
+}
+
+/// Whether a group's faults have hit anything: every fault of every step that breaks something must have, somewhere.
+pub fn exercised(schedule: &Schedule, group: usize, seen: impl Fn(usize) -> Vec<Seen>) -> Exercised {
     let mut all = Exercised::Yes;
     for step in schedule.members(group).filter(|s| schedule.slots[*s].breaks) {
-        let hits = hits(step);
-        if hits.iter().flatten().any(|h| h.hits > 0) {
-            continue;
-        }
-        if hits.is_empty() || hits.contains(&None) {
+        let seen = seen(step);
+        if seen.is_empty() || seen.iter().any(|s| s.vanished) {
             all = Exercised::Unknown;
-        } else {
-            return Exercised::No;
+        }
+        let faults: BTreeSet<&String> = seen.iter().map(|s| &s.what).collect();
+        for fault in faults {
+            let mut counters = seen.iter().filter(|s| &s.what == fault).map(|s| s.hits);
+            if counters.clone().flatten().any(|h| h.hits > 0) {
+                continue;
+            }
+            if counters.any(|c| c.is_none()) {
+                all = Exercised::Unknown;
+            } else {
+                return Exercised::No;
+            }
         }
     }
     all
@@ -133,11 +150,18 @@ impl Bench<'_> {
         self.drill.dashboard.metric(&query.metric).map(|m| &m.read)
     }
 
+    /// The windows of a step: steps of a group begin together, and a shorter one is judged by its own time.
+    fn during(&self, group: usize, step: usize, query: &Query, read: &Read) -> judge::Windows {
+        let raw = self.collected.raw(Period::Step(group), query);
+        let own = &raw[..raw.len().min(self.planned(step))];
+        super::collected::windows(own, read, self.collected.edges(query))
+    }
+
     /// The two periods of a query around a group; `None` if there is nothing to compare.
     pub fn periods(&self, group: usize, step: usize, query: &Query) -> Option<Periods> {
         let read = self.read(query)?;
         let before = self.collected.windows(Period::Baseline, query, read);
-        let during = self.collected.windows(Period::Step(group), query, read);
+        let during = self.during(group, step, query, read);
         let mut periods = Periods::new(before, during).ok()?;
         periods.settle = Some(self.settle(step));
         periods.pause = self.pause(group, query);
@@ -145,7 +169,14 @@ impl Bench<'_> {
     }
 
     /// All that a row is judged from, apart from the engine: judging takes time that nothing else must wait for.
-    pub fn prepare(&self, id: RowId, exercised: Exercised, age: Span, last: bool) -> Prepared {
+    pub fn prepare(
+        &self,
+        id: RowId,
+        exercised: Exercised,
+        late: Option<String>,
+        age: Span,
+        last: bool,
+    ) -> Prepared {
         let expectation = &self.drill.steps[id.step].expect[id.row];
         let query = query(expectation);
         let group = self.schedule.slots[id.step].group;
@@ -178,7 +209,9 @@ impl Bench<'_> {
                 .map_or(Unit::Count, |m| m.unit),
             resets: self.collected.resets(Period::Baseline, &query)
                 + self.collected.resets(Period::Step(group), &query),
-            confounded: other.map(|step| format!("step {} was live too", self.drill.steps[step].name)),
+            confounded: other
+                .map(|step| format!("step {} was live too", self.drill.steps[step].name))
+                .or(late),
             no_data: self.why_no_data(group, &query),
         }
     }
@@ -323,7 +356,10 @@ impl Prepared {
         match self.exercised {
             Exercised::No => return (Verdict::NotExercised, "the fault hit nothing".into()),
             Exercised::Unknown if verdict == Verdict::AsExpected => {
-                return (Verdict::Undecided, "hits could not be read".into());
+                return (
+                    Verdict::Undecided,
+                    "its hits are not known, or it was gone before its time".into(),
+                );
             }
             Exercised::Unknown | Exercised::Yes => {}
         }

@@ -8,6 +8,7 @@ use crate::{
         event::Health,
         sample::{Query, Reading},
         snapshot::BaselineLevel,
+        time::Span,
     },
 };
 
@@ -28,7 +29,7 @@ impl Engine {
         for watch in self.watches.iter() {
             match self.guard_states.get(&watch.index) {
                 Some(state) if state.health != Health::Holds => bad.push(self.guard_text(state)),
-                Some(state) if state.reading.sampled >= gone => {}
+                Some(state) if state.reading.sampled >= gone && !state.reading.partial => {}
                 _ => bad.push(format!(
                     "{}: no sample since the faults are gone",
                     watch.query.metric
@@ -36,6 +37,19 @@ impl Engine {
             }
         }
         bad
+    }
+
+    /// Why a reading says nothing about now: it was taken before the faults were gone, is old, or is incomplete.
+    fn not_now(&self, reading: &Reading) -> Option<&'static str> {
+        let stale = self.spacing() * 3 + Span::seconds(2);
+        match reading {
+            r if r.partial => Some("incomplete"),
+            r if r.sampled < self.gone_at_source.unwrap_or(i64::MAX) => {
+                Some("no sample since the faults are gone")
+            }
+            r if r.age > stale => Some("no fresh sample"),
+            _ => None,
+        }
     }
 
     fn rows_outside(&self) -> Vec<String> {
@@ -50,12 +64,11 @@ impl Engine {
             let (Some(metric), Some(level)) = (metric, self.baseline.levels.get(&query)) else {
                 continue;
             };
-            outside.extend(outside_of(
-                metric,
-                level,
-                &query,
-                &meters.store.reading(&query, window),
-            ));
+            let reading = meters.store.reading(&query, window);
+            outside.extend(match self.not_now(&reading) {
+                Some(why) if reading.value.is_ok() => Some(format!("{}: {why}", named(&query))),
+                _ => outside_of(metric, level, &query, &reading),
+            });
         }
         outside
     }
@@ -71,15 +84,16 @@ impl Engine {
                 scope: pool.scope.clone(),
             };
             let reading = meters.store.reading(&query, self.plan.drill.window * 2);
-            match &reading.value {
-                Ok(value) if value.0 <= pool.idle_at_most => {}
-                Ok(value) => {
+            match (&reading.value, self.not_now(&reading)) {
+                (Ok(_), Some(why)) => busy.push(format!("{}: {why}", pool.metric)),
+                (Ok(value), None) if value.0 <= pool.idle_at_most => {}
+                (Ok(value), None) => {
                     busy.push(format!(
                         "{} busy {:.0}, idle at most {:.0}",
                         pool.metric, value.0, pool.idle_at_most
                     ));
                 }
-                Err(gap) => busy.push(format!("{}: {gap}", pool.metric)),
+                (Err(gap), _) => busy.push(format!("{}: {gap}", pool.metric)),
             }
         }
         busy
@@ -87,15 +101,20 @@ impl Engine {
 }
 
 fn outside_of(metric: &Metric, level: &BaselineLevel, query: &Query, reading: &Reading) -> Option<String> {
-    let scope = query.scope.as_ref().map(|s| format!(" {s}")).unwrap_or_default();
-    let name = format!("{}{scope}", query.metric);
+    let name = named(query);
     match &reading.value {
-        Ok(value) if reading.partial => Some(format!("{name} {}: incomplete", metric.unit.show(value.0))),
         Ok(value) if baseline::is_inside(metric, level, value.0) => None,
         Ok(value) => {
             let (now, before) = (metric.unit.show(value.0), metric.unit.show(level.level));
             Some(format!("{name} {now}, was {before}"))
         }
         Err(gap) => Some(format!("{name}: {gap}")),
+    }
+}
+
+fn named(query: &Query) -> String {
+    match &query.scope {
+        Some(scope) => format!("{} {scope}", query.metric),
+        None => query.metric.to_string(),
     }
 }

@@ -29,6 +29,8 @@ pub struct Owed {
     pub faults: Vec<FaultIntent>,
     /// Changes of a recovery that did not come to its end.
     pub changes: Vec<ChangeIntent>,
+    /// Whether it has, or may have, changed anything outside, put back since or not.
+    pub touched: bool,
     /// What of its files cannot be read. More may be owed than the lists say.
     pub unreadable: Vec<String>,
 }
@@ -36,7 +38,7 @@ pub struct Owed {
 impl Owed {
     /// Whether nothing outside can have been changed: the run ended before its first fault, and its files are sound.
     pub fn harmless(&self) -> bool {
-        self.faults.is_empty() && self.changes.is_empty() && self.unreadable.is_empty()
+        !self.touched && self.unreadable.is_empty()
     }
 }
 
@@ -65,6 +67,7 @@ fn of_run(state: &StateDir, run: RunId) -> Option<Owed> {
                 phase: None,
                 faults: Vec::new(),
                 changes: Vec::new(),
+                touched: true,
                 unreadable: vec![e.to_string()],
             });
         }
@@ -76,6 +79,7 @@ fn of_run(state: &StateDir, run: RunId) -> Option<Owed> {
         environment: Some(history.plan.environment.name),
         phase: facts.phase,
         faults: facts.not_gone().map(|f| f.intent.clone()).collect(),
+        touched: facts.touched(),
         changes: facts.changes,
         unreadable: history.damage.iter().map(ToString::to_string).collect(),
     })

@@ -19,7 +19,7 @@ use crate::{
         time::Span,
     },
     view::RunView,
-    wire::{self, Asked, Asks, Hub, Server, StateAt, ToKeeper, WireError},
+    wire::{self, Asks, Hub, Server, StateAt, ToKeeper, WireError},
 };
 
 /// How long a keeper that takes over waits for the lock of the one before it, which is dead or about to be.
@@ -52,6 +52,9 @@ pub enum KeeperError {
     /// The drill.
     #[error(transparent)]
     Schedule(#[from] NoSchedule),
+    /// The process cannot have its threads.
+    #[error("the keeper's threads cannot be started: {0}; raise the limit on processes or open files")]
+    Runtime(std::io::Error),
     /// Signals cannot be received.
     #[error("signals cannot be received: {0}")]
     Signals(std::io::Error),
@@ -78,6 +81,7 @@ pub async fn keep(
     let environment = state.lock_environment(&plan.environment.name, &plan.run, pid)?;
     let (journal, history) = Journal::open(run)?;
     let facts = journal::facts(&history.events);
+    let damage: Vec<String> = history.damage.iter().map(ToString::to_string).collect();
     if facts.closed.is_some() {
         // The keeper before has said its last word, and may have died before it could tidy up.
         run.remove_secrets()?;
@@ -105,11 +109,14 @@ pub async fn keep(
     };
     let socket = super::socket_of(&plan.run);
     let (server, asks) = Server::bind(&socket, hello, hub.clone(), now).await?;
-    run.record_socket(&socket)?;
+    if let Err(error) = run.record_socket(&socket) {
+        // Other terminals can work the path out; a full disk must not stop a recovery.
+        tracing::warn!(%error, "the socket's place is not recorded");
+    }
 
     let (to_engine, engine_asks) = mpsc::unbounded_channel();
     let (events, event_feed) = mpsc::unbounded_channel();
-    let ledger = Ledger::new(Clock::Boot, journal.last_seq(), journal, events);
+    let ledger = Ledger::new(Clock, journal.last_seq(), journal, events);
     let publishing = tokio::spawn(publish(event_feed, view, hub.clone()));
     let (beat, beats) = watch::channel(0u64);
     let (end, ended) = watch::channel(false);
@@ -130,7 +137,7 @@ pub async fn keep(
         schedule,
         drivers,
         secrets,
-        clock: Clock::Boot,
+        clock: Clock,
         ledger,
         asks: engine_asks,
         heartbeat: Box::new(move || beat.send_modify(|n| *n += 1)),
@@ -139,6 +146,7 @@ pub async fn keep(
         Entry::Fresh => Begin::Fresh,
         Entry::TakeOver(cause) => Begin::TakeOver {
             facts: Box::new(facts),
+            damage,
             cause,
         },
     };
@@ -146,7 +154,9 @@ pub async fn keep(
 
     // The engine and its ledger are gone: the feed ends when the last event has been published.
     let _ = publishing.await;
-    run.remove_secrets()?;
+    if let Err(error) = run.remove_secrets() {
+        tracing::error!(%error, "the run's secrets are still in its directory");
+    }
     environment.release();
     end.send_replace(true);
     let _ = guarding.await;
@@ -167,12 +177,11 @@ async fn publish(mut events: mpsc::UnboundedReceiver<Event>, view: Arc<RwLock<Ru
 
 async fn listen(mut asks: Asks, to_engine: mpsc::UnboundedSender<Ask>) {
     while let Some(asked) = asks.next().await {
-        let ask = match asked {
-            Asked::For(ToKeeper::Recover { by }, _) => Ask::Recover(Cause::Asked { by }),
-            Asked::For(ToKeeper::Extend { by }, _) => Ask::Extend(by),
-            Asked::For(ToKeeper::Note { by, text }, _) => Ask::Note { by, text },
-            // A run goes on without its consoles; one that owns it says so before it leaves, if it can.
-            Asked::For(ToKeeper::Own { .. } | ToKeeper::Attach(_), _) | Asked::OwnerGone(_) => continue,
+        let ask = match asked.ask {
+            ToKeeper::Recover { by } => Ask::Recover(Cause::Asked { by }),
+            ToKeeper::Extend { by } => Ask::Extend(by),
+            ToKeeper::Note { by, text } => Ask::Note { by, text },
+            ToKeeper::Attach(_) => continue,
         };
         if to_engine.send(ask).is_err() {
             return;

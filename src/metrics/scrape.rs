@@ -1,6 +1,6 @@
 //! The instances' own `/metrics`, read by allclear itself.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
 use reqwest::Url;
@@ -41,6 +41,8 @@ pub struct Scraper {
     /// Wall time at a monotonic moment: sample times must not jump when the wall clock is set.
     clock: (Instant, SourceMs),
     plan: Plan,
+    /// By lookup: the targets that ever had series for it.
+    known: Vec<BTreeSet<TargetId>>,
 }
 
 impl Scraper {
@@ -64,6 +66,7 @@ impl Scraper {
             every,
             clock: (Instant::now(), jiff::Timestamp::now().as_millisecond()),
             plan: Plan::default(),
+            known: Vec::new(),
         })
     }
 
@@ -78,6 +81,7 @@ impl Scraper {
     pub(super) async fn fetch(&mut self, wanted: &[Wanted]) -> Fetch {
         if self.plan.wanted != wanted {
             self.plan = Plan::of(wanted);
+            self.known = vec![BTreeSet::new(); self.plan.lookups.len()];
         }
         let now = self.now();
         let mut fetch = Fetch {
@@ -89,12 +93,15 @@ impl Scraper {
             ..Fetch::default()
         };
         let mut found: Vec<Vec<RawSeries>> = self.plan.lookups.iter().map(|_| Vec::new()).collect();
+        // Taken out while the pages borrow the rest.
+        let mut known = std::mem::take(&mut self.known);
         for (target, page) in self.pages().await {
             let series = page.and_then(|page| self.plan.read(target, &page, now));
             match series {
                 Ok(series) => {
                     fetch.up.push((target.id, vec![now]));
                     for (lookup, one) in series {
+                        known[lookup].insert(target.id);
                         found[lookup].push(one);
                     }
                 }
@@ -103,13 +110,17 @@ impl Scraper {
                     .push(format!("{} does not answer: {why}", target.instance)),
             }
         }
+        self.known = known;
         self.answer(&mut fetch, found);
         fetch
     }
 
     fn answer(&self, fetch: &mut Fetch, found: Vec<Vec<RawSeries>>) {
         let nobody = fetch.up.is_empty();
-        for (lookup, series) in self.plan.lookups.iter().zip(found) {
+        let answered: BTreeSet<TargetId> = fetch.up.iter().map(|(id, _)| *id).collect();
+        for ((lookup, known), series) in self.plan.lookups.iter().zip(&self.known).zip(found) {
+            // A sum without one of its instances is another sum.
+            let partial = !known.is_subset(&answered);
             let problem = match series.len() {
                 _ if nobody => Some(Gap::Source(fetch.warnings.join("; "))),
                 n if n > MAX_SERIES => {
@@ -131,7 +142,7 @@ impl Scraper {
                 part: *part,
                 since: SourceMs::MIN,
                 summed: false,
-                partial: false,
+                partial,
                 series: Arc::clone(&series),
             }));
         }

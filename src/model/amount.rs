@@ -57,7 +57,8 @@ fn seconds(value: f64) -> String {
         a if a < 10.0 => format!("{ms:.1}ms"),
         a if a < 1000.0 => format!("{ms:.0}ms"),
         a if a < 60_000.0 => format!("{value:.2}s"),
-        _ => Span((ms.abs()).round() as u64).to_string(),
+        _ if value < 0.0 => format!("-{}", Span(ms.abs().round() as u64)),
+        _ => Span(ms.round() as u64).to_string(),
     }
 }
 

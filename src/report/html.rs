@@ -127,6 +127,7 @@ impl Page<'_> {
     fn ending(&self) -> (&'static str, &'static str) {
         let (en, zh, class) = match self.view.ending() {
             Some(Ending::AllClear) => ("ALL CLEAR", "全部恢复", "good"),
+            Some(Ending::Untouched) => ("STOPPED", "已停止", "look"),
             Some(Ending::Refused) => ("REFUSED", "拒绝", "look"),
             Some(Ending::Leftover | Ending::Contradicted { .. }) => ("LEFTOVER", "有残留", "alarm"),
             Some(Ending::Unknown) => ("UNKNOWN", "未知", "alarm"),

@@ -75,6 +75,7 @@ fn end_status(view: &RunView) -> TestCaseStatus {
     let left: Vec<&str> = view.may_remain.iter().map(|l| l.what.as_str()).collect();
     match view.ending() {
         Some(Ending::AllClear) => TestCaseStatus::success(),
+        Some(Ending::Untouched) => not(NonSuccessKind::Error, "STOPPED", "nothing was injected"),
         Some(Ending::Refused) => not(NonSuccessKind::Error, "REFUSED", &view.refused.join("; ")),
         Some(Ending::Leftover) => not(NonSuccessKind::Failure, "LEFTOVER", &left.join("; ")),
         Some(Ending::Unknown) => not(NonSuccessKind::Failure, "UNKNOWN", &left.join("; ")),

@@ -37,6 +37,15 @@ pub(super) fn read(fields: &Fields, look: Look, targets: Option<&Targets>) -> Op
     }
     let start = start(fields);
     let action = action(fields, targets);
+    if let (Some(Action::Fault { envelope, .. }), Some(duration)) = (&action, duration)
+        && envelope.window.is_some_and(|window| window < duration)
+    {
+        let bad = Bad::new(format!(
+            "the envelope's window ends before the step of {duration} does"
+        ))
+        .help("rows would be judged over a time without a fault: make the step as short as the window");
+        fields.wrong("duration", Problem::Unsafe, bad);
+    }
     let rows = fields.maps("expect");
     let expect: Vec<_> = rows.iter().map(|row| expect::read(row, look)).collect();
     expect::check_twice(&rows);

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use label::{guard_label, query_label, row_label, short_age};
 pub use line::line;
 pub use parts::*;
+pub use phrase::ending_words;
 pub(crate) use phrase::{hits_line, reach_line, snapshot_line};
 
 use crate::model::{
@@ -187,6 +188,7 @@ impl RunView {
             Recovered::Leftover => Ending::Leftover,
             Recovered::Unknown => Ending::Unknown,
             Recovered::Recovered if !self.may_remain.is_empty() => Ending::Leftover,
+            Recovered::Recovered if self.times.all_clear.is_none() => Ending::Untouched,
             Recovered::Recovered => Ending::AllClear,
         })
     }

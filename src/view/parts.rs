@@ -313,6 +313,8 @@ pub enum Tone {
 pub enum Ending {
     /// Refused before anything was touched.
     Refused,
+    /// Stopped before anything was injected: nothing had to be put back, and nothing was verified.
+    Untouched,
     /// Everything is back, and held.
     AllClear,
     /// Something was seen to be left.

@@ -16,13 +16,13 @@ pub struct Peer {
     pub pid: Option<i32>,
 }
 
-/// Something that a console asks for, or that happened to it.
+/// Something that a console asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Asked {
-    /// It asks. Never [`ToKeeper::Attach`]; names and texts are safe to show.
-    For(ToKeeper, Peer),
-    /// The console that owned the run has gone without giving it up.
-    OwnerGone(Peer),
+pub struct Asked {
+    /// What. Never [`ToKeeper::Attach`]; names and texts are safe to show.
+    pub ask: ToKeeper,
+    /// Who.
+    pub peer: Peer,
 }
 
 /// The keeper's end.
@@ -65,7 +65,10 @@ pub(super) fn channel() -> (Asker, Asks) {
 impl Asker {
     /// Asks for recovery. One that waits already is as good as another. False if the keeper listens no more.
     pub(super) fn recover(&self, by: String, peer: Peer) -> bool {
-        let asked = Asked::For(ToKeeper::Recover { by }, peer);
+        let asked = Asked {
+            ask: ToKeeper::Recover { by },
+            peer,
+        };
         !matches!(
             self.recover.try_send(asked),
             Err(mpsc::error::TrySendError::Closed(_))
@@ -74,14 +77,9 @@ impl Asker {
 
     /// Asks for something else, or says why that does not work now.
     pub(super) fn ask(&self, ask: ToKeeper, peer: Peer) -> Result<(), &'static str> {
-        self.others.try_send(Asked::For(ask, peer)).map_err(|e| match e {
+        self.others.try_send(Asked { ask, peer }).map_err(|e| match e {
             mpsc::error::TrySendError::Full(_) => "the keeper has too many requests waiting: try again",
             mpsc::error::TrySendError::Closed(_) => "the run is over",
         })
-    }
-
-    /// Waits for room: this must not be lost.
-    pub(super) async fn owner_gone(&self, peer: Peer) {
-        let _ = self.others.send(Asked::OwnerGone(peer)).await;
     }
 }

@@ -55,11 +55,11 @@ pub(super) async fn serve<S: Serialize + Send + 'static>(
         peer,
         answers,
         attached: None,
-        owns: false,
     };
     let reading = async move {
         reader.read(read).await;
-        reader.leave().await;
+        // Dropped here, so that the writer knows that no more answers come.
+        drop(reader);
     };
     tokio::join!(reading, Writer { shared, write }.write(answers_end));
 }
@@ -69,7 +69,6 @@ struct Reader<S> {
     peer: Peer,
     answers: mpsc::Sender<Answer>,
     attached: Option<Attached>,
-    owns: bool,
 }
 
 struct Attached {
@@ -97,12 +96,6 @@ impl<S: Serialize> Reader<S> {
                 Some(Err(e)) => return self.refuse(&e.to_string()),
                 None => return,
             }
-        }
-    }
-
-    async fn leave(self) {
-        if self.owns {
-            self.shared.asker.owner_gone(self.peer).await;
         }
     }
 
@@ -139,10 +132,6 @@ impl<S: Serialize> Reader<S> {
                 by: harmless(&by, LONGEST_NAME),
                 text: harmless(&text, LONGEST_NOTE),
             },
-            ToKeeper::Own { yes } => {
-                self.owns = yes;
-                ToKeeper::Own { yes }
-            }
             ToKeeper::Extend { by } => ToKeeper::Extend { by },
         };
         if let Err(why) = self.shared.asker.ask(ask, self.peer.clone()) {

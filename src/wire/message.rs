@@ -45,11 +45,6 @@ pub enum ToKeeper {
         /// What.
         text: String,
     },
-    /// The run ends with this console (or no longer does).
-    Own {
-        /// Whether it does.
-        yes: bool,
-    },
 }
 
 /// Who attaches, and how.

@@ -133,7 +133,11 @@ async fn a_console_gets_the_state_and_then_every_event() {
 async fn the_plain_words_work_without_attaching() {
     let mut keeper = keeper().await;
     assert!(soon(stop(&keeper.path)).await.unwrap());
-    let Asked::For(ToKeeper::Recover { by }, peer) = keeper.asked().await else {
+    let Asked {
+        ask: ToKeeper::Recover { by },
+        peer,
+    } = keeper.asked().await
+    else {
         panic!("no recovery was asked for");
     };
     assert_eq!(peer.uid, rustix::process::geteuid().as_raw());
@@ -145,7 +149,10 @@ async fn the_plain_words_work_without_attaching() {
     assert_eq!(line(&mut shell).await, "STOPPING\n");
     assert!(matches!(
         keeper.asked().await,
-        Asked::For(ToKeeper::Recover { .. }, _)
+        Asked {
+            ask: ToKeeper::Recover { .. },
+            ..
+        }
     ));
 }
 
@@ -175,9 +182,16 @@ async fn stop_overtakes_everything_else_and_is_never_lost_in_a_flood() {
     );
     assert!(matches!(
         keeper.asked().await,
-        Asked::For(ToKeeper::Recover { .. }, _)
+        Asked {
+            ask: ToKeeper::Recover { .. },
+            ..
+        }
     ));
-    let Asked::For(ToKeeper::Note { by, text }, _) = keeper.asked().await else {
+    let Asked {
+        ask: ToKeeper::Note { by, text },
+        ..
+    } = keeper.asked().await
+    else {
         panic!("the notes come next");
     };
     assert_eq!((by.as_str(), text.as_str()), ("c[2J", "0"));
@@ -200,7 +214,10 @@ async fn a_slow_console_gets_a_new_state_instead_of_a_queue_and_can_still_stop()
         .unwrap();
     assert!(matches!(
         keeper.asked().await,
-        Asked::For(ToKeeper::Recover { .. }, _)
+        Asked {
+            ask: ToKeeper::Recover { .. },
+            ..
+        }
     ));
 
     let mut last = 0;
@@ -236,7 +253,6 @@ async fn a_read_only_console_is_refused_but_for_the_plain_stop() {
         ToKeeper::Extend {
             by: Span::seconds(300),
         },
-        ToKeeper::Own { yes: true },
     ] {
         console.outgoing.send(&ask).await.unwrap();
         assert!(
@@ -248,45 +264,11 @@ async fn a_read_only_console_is_refused_but_for_the_plain_stop() {
     assert!(soon(stop(&keeper.path)).await.unwrap());
     assert!(matches!(
         keeper.asked().await,
-        Asked::For(ToKeeper::Recover { .. }, _)
+        Asked {
+            ask: ToKeeper::Recover { .. },
+            ..
+        }
     ));
-}
-
-#[tokio::test]
-async fn the_keeper_hears_when_the_console_that_owns_the_run_dies() {
-    let mut keeper = keeper().await;
-    let mut console = keeper.attach(false).await;
-    console.outgoing.send(&ToKeeper::Own { yes: true }).await.unwrap();
-    assert!(matches!(
-        keeper.asked().await,
-        Asked::For(ToKeeper::Own { yes: true }, _)
-    ));
-    drop(console);
-    assert!(matches!(keeper.asked().await, Asked::OwnerGone(_)));
-
-    let mut console = keeper.attach(false).await;
-    console.outgoing.send(&ToKeeper::Own { yes: true }).await.unwrap();
-    console
-        .outgoing
-        .send(&ToKeeper::Own { yes: false })
-        .await
-        .unwrap();
-    keeper.asked().await;
-    keeper.asked().await;
-    drop(console);
-    let mut watching = keeper.hub.watching();
-    soon(watching.wait_for(|n| *n == 0)).await.unwrap();
-    keeper
-        .attach(false)
-        .await
-        .outgoing
-        .send(&ToKeeper::Extend { by: Span::ZERO })
-        .await
-        .unwrap();
-    assert!(
-        matches!(keeper.asked().await, Asked::For(ToKeeper::Extend { .. }, _)),
-        "the second one had given it up"
-    );
 }
 
 #[tokio::test]
@@ -308,7 +290,10 @@ async fn garbage_is_answered_and_does_no_harm() {
     assert!(soon(stop(&keeper.path)).await.unwrap());
     assert!(matches!(
         keeper.asked().await,
-        Asked::For(ToKeeper::Recover { .. }, _)
+        Asked {
+            ask: ToKeeper::Recover { .. },
+            ..
+        }
     ));
 }
 
@@ -435,7 +420,6 @@ fn what_is_said_stays_as_it_is_in_all_versions() {
             by: "me".to_owned(),
             text: "x".to_owned(),
         },
-        ToKeeper::Own { yes: true },
     ];
     let said: Vec<String> = asks
         .iter()

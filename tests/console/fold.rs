@@ -121,7 +121,7 @@ fn all_clear_needs_the_outcome_and_every_read_back_and_an_empty_list() {
     );
     assert_eq!(
         ends(Story::baseline(), Recovered::Recovered),
-        Some(Ending::AllClear)
+        Some(Ending::Untouched)
     );
 }
 

@@ -114,6 +114,11 @@ async fn clear(scene: &Scene, instance: &InstanceName) -> Result<Cleared, Box<Le
             let what = format!("{} on {instance}", names.join(", "));
             return Err(Box::new(seen(step, what, why, hand())));
         }
+        let unmarked: Vec<String> = ours
+            .iter()
+            .filter(|r| r.run != scene.plan.run.as_str())
+            .map(|r| r.id.clone())
+            .collect();
         removed.extend(ours.into_iter().map(|r| r.id));
         refusal = scene
             .drivers
@@ -121,6 +126,15 @@ async fn clear(scene: &Scene, instance: &InstanceName) -> Result<Cleared, Box<Le
             .delete_run(&base, &scene.plan.run)
             .await
             .err();
+        for id in unmarked {
+            refusal = scene
+                .drivers
+                .point()
+                .delete_seen(&base, &id)
+                .await
+                .err()
+                .or(refusal);
+        }
         if refusal.is_some() {
             scene.pause().await;
         }
@@ -134,7 +148,11 @@ pub(super) fn sort(
     rules: Vec<RuleSeen>,
 ) -> (Vec<RuleSeen>, Vec<String>) {
     let run = scene.plan.run.as_str();
-    let (ours, foreign): (Vec<_>, Vec<_>) = rules.into_iter().partition(|r| r.run == run);
+    // By the mark or by the id: an injector that does not tell the mark must not make a rule of ours someone else's.
+    let prefix = format!("{run}-");
+    let (ours, foreign): (Vec<_>, Vec<_>) = rules
+        .into_iter()
+        .partition(|r| r.run == run || r.id.starts_with(&prefix));
     let named = foreign.iter().map(|r| format!("{} on {instance}", r.describe()));
     let named = named.collect();
     (ours, named)

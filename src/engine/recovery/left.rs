@@ -13,14 +13,28 @@ use super::{
 /// Everything that is not as it was: rules with the run's mark, weights and states, breakers, flags, retry queues.
 /// Empty means: all of it was read, and is as before.
 pub async fn left_behind(scene: &Scene) -> Vec<Leftover> {
-    let (rules, gateway, breakers, flags, queues) = tokio::join!(
+    let (rules, loads, gateway, breakers, flags, queues) = tokio::join!(
         rules(scene),
+        loads(scene),
         gateway::differences(scene, StepId::Traffic),
         breaker_steps::not_as_before(scene),
         flags::still_there(scene),
         retry::not_as_before(scene),
     );
-    [rules, gateway, breakers, flags, queues].concat()
+    [rules, loads, gateway, breakers, flags, queues].concat()
+}
+
+async fn loads(scene: &Scene) -> Vec<Leftover> {
+    let running = scene.drivers.loads().all().await;
+    let left = |id| {
+        seen(
+            StepId::Faults,
+            format!("load {id}"),
+            "it still sends; it ends with the keeper",
+            None,
+        )
+    };
+    running.into_iter().map(left).collect()
 }
 
 async fn rules(scene: &Scene) -> Vec<Leftover> {

@@ -1,8 +1,8 @@
 //! Whether anything has to be repaired at all: a healthy end skips to verify.
 
-use crate::model::recovery::Certainty;
+use crate::model::recovery::{Certainty, StepId};
 
-use super::{Scene, breaker_steps, flags, pools, retry};
+use super::{Scene, breaker_steps, flags, gateway, pools, retry};
 
 /// What steps 4 and 5 would find.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -15,6 +15,8 @@ pub struct Repair {
     pub backlog_over: u64,
     /// Pools that are busy.
     pub pools_busy: Vec<String>,
+    /// Servers and queue switches that a recovery before this one has left as no snapshot has them.
+    pub half_done: usize,
     /// What could not be read, and why.
     pub unknown: Vec<String>,
 }
@@ -28,10 +30,12 @@ impl Repair {
 
 /// Reads everything that steps 4 and 5 would put back.
 pub async fn needs_repair(scene: &Scene) -> Repair {
-    let (breakers, flags, (backlog_over, unread)) = tokio::join!(
+    let (breakers, flags, (backlog_over, unread), gateway, queues) = tokio::join!(
         breaker_steps::not_as_before(scene),
         flags::caused(scene),
-        retry::backlog_over(scene)
+        retry::backlog_over(scene),
+        gateway::differences(scene, StepId::Traffic),
+        retry::not_as_before(scene),
     );
     let (pools_busy, unknown_pools) = pools::busy(scene);
     let mut repair = Repair {
@@ -40,6 +44,12 @@ pub async fn needs_repair(scene: &Scene) -> Repair {
         unknown: unread.into_iter().chain(unknown_pools).collect(),
         ..Repair::default()
     };
+    for left in gateway.into_iter().chain(queues) {
+        match left.certainty {
+            Certainty::Seen => repair.half_done += 1,
+            Certainty::Unknown => repair.unknown.push(format!("{}: {}", left.what, left.why)),
+        }
+    }
     for breaker in breakers {
         match breaker.certainty {
             Certainty::Seen => repair.breakers += 1,
