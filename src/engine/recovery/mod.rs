@@ -26,7 +26,7 @@ mod trend;
 
 use std::{future::Future, sync::Arc};
 
-use futures::{StreamExt, future::BoxFuture, stream};
+use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
 use tokio::time::Instant;
 
 use crate::{
@@ -56,8 +56,9 @@ pub use repair::{Repair, needs_repair};
 pub use retry::hold_retry;
 pub use snapshot::read_snapshot;
 
-/// Instances that are talked to at the same time.
-const TOGETHER: usize = 256;
+/// Instances that are talked to at the same time. Each holds a socket meanwhile; where the system gives fewer, those
+/// that got none try again.
+const TOGETHER: usize = 1024;
 
 /// What every step works with.
 #[derive(Clone)]
@@ -187,10 +188,15 @@ impl Scene {
     }
 }
 
-/// All of them at the same time, in order.
+/// All of them at the same time, their results in order. One that hangs keeps its own place, and no other's.
 fn together<F: Future>(all: impl IntoIterator<Item = F>) -> impl Future<Output = Vec<F::Output>> {
-    let all: Vec<F> = all.into_iter().collect();
-    async { stream::iter(all).buffered(TOGETHER).collect().await }
+    let numbered = |(n, one): (usize, F)| one.map(move |ended| (n, ended));
+    let all: Vec<_> = all.into_iter().enumerate().map(numbered).collect();
+    async {
+        let mut ended: Vec<_> = stream::iter(all).buffer_unordered(TOGETHER).collect().await;
+        ended.sort_unstable_by_key(|(n, _)| *n);
+        ended.into_iter().map(|(_, one)| one).collect()
+    }
 }
 
 /// What could not be read: it may be there or not.

@@ -175,3 +175,29 @@ fn every_step_can_run_on_any_thread() {
     sendable(needs_repair);
     sendable(|s| read_snapshot(&s.plan, &s.drivers));
 }
+
+#[tokio::test]
+async fn one_that_hangs_keeps_no_other_waiting_and_the_results_stay_in_order() {
+    let count = TOGETHER * 3;
+    let (end, mut first_ends) = tokio::sync::mpsc::unbounded_channel();
+    // The first one ends when the last one has been carried out.
+    let first = async {
+        first_ends.recv().await.unwrap();
+        0
+    };
+    let others = (1..count).map(|n| {
+        let end = end.clone();
+        async move {
+            if n == count - 1 {
+                end.send(()).unwrap();
+            }
+            n
+        }
+    });
+    let all = std::iter::once(first.left_future()).chain(others.map(FutureExt::right_future));
+    let ended = tokio::time::timeout(std::time::Duration::from_secs(30), together(all)).await;
+    assert_eq!(
+        ended.expect("nobody waits for the first"),
+        (0..count).collect::<Vec<_>>()
+    );
+}
