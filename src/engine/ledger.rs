@@ -1,6 +1,6 @@
 //! The ledger: numbers events, has them written, and passes them on. The engine alone writes in it.
 
-use std::thread;
+use std::{future::Future, iter, thread};
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -12,6 +12,9 @@ use crate::{
 
 /// How long one record may take to become durable before the journal counts as broken.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// Records that share one wait for the disk, at most.
+const AT_ONCE: usize = 512;
 
 /// Numbers events, has them written by a thread of its own, and passes them on to those who look.
 pub struct Ledger {
@@ -63,11 +66,21 @@ impl Ledger {
 
     /// Records an event and waits until it is durable.
     pub async fn emit_durably(&mut self, body: Body) -> Result<(), NotDurable> {
+        self.emit_pending(body).await
+    }
+
+    /// Records an event; the future resolves when it is durable. Others may be recorded meanwhile.
+    pub fn emit_pending(
+        &mut self,
+        body: Body,
+    ) -> impl Future<Output = Result<(), NotDurable>> + Send + use<> {
         let (done, durable) = oneshot::channel();
         self.record(body, Some(done));
-        match tokio::time::timeout(PATIENCE, durable).await {
-            Ok(Ok(result)) => Ok(result?),
-            Ok(Err(_)) | Err(_) => Err(NotDurable::Slow),
+        async {
+            match tokio::time::timeout(PATIENCE, durable).await {
+                Ok(Ok(result)) => Ok(result?),
+                Ok(Err(_)) | Err(_) => Err(NotDurable::Slow),
+            }
         }
     }
 
@@ -95,12 +108,19 @@ fn write_all(
     records: &std::sync::mpsc::Receiver<Record>,
     failed: &mpsc::UnboundedSender<JournalError>,
 ) {
-    while let Ok(record) = records.recv() {
-        let result = journal.append(&record.event);
-        match (record.durable, result) {
-            (Some(waiting), result) => drop(waiting.send(result)),
-            (None, Err(error)) => drop(failed.send(error)),
-            (None, Ok(())) => {}
+    // What has come while the disk was busy is written together: a thousand intents wait for it a few times.
+    while let Ok(first) = records.recv() {
+        let batch: Vec<Record> = iter::once(first)
+            .chain(records.try_iter())
+            .take(AT_ONCE)
+            .collect();
+        let results = journal.append_all(batch.iter().map(|record| &record.event));
+        for (record, result) in batch.into_iter().zip(results) {
+            match (record.durable, result) {
+                (Some(waiting), result) => drop(waiting.send(result)),
+                (None, Err(error)) => drop(failed.send(error)),
+                (None, Ok(())) => {}
+            }
         }
     }
 }

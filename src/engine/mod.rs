@@ -502,7 +502,7 @@ impl Engine {
             Done::Command { index, end } => self.feed(Input::CommandOver(index, end.leftovers)),
             Done::Assessed(repair) => self.assessed(repair),
             Done::FinalRead { found, repaired } => self.feed(Input::FinalRead { found, repaired }),
-            Done::Intended { change, written } => self.intended(change, written).await,
+            Done::Intended { change, written } => self.intended(change, written),
             Done::Progress { step, state, detail } => self.progress(step, state, detail),
             Done::Again { step, end } => self.again(step, end),
             Done::Judged { group, rows, last } => self.judged(group, rows, last),
@@ -519,11 +519,15 @@ impl Engine {
     }
 
     /// A change by recovery itself: written down before it is made. With a broken journal recovery goes on.
-    async fn intended(&mut self, change: ChangeIntent, written: oneshot::Sender<()>) {
-        if let Err(error) = self.ledger.emit_durably(Body::ChangeIntended(change)).await {
-            tracing::error!(%error, "a change of recovery is not in the journal");
-        }
-        let _ = written.send(());
+    /// The engine does not wait for the disk here: a thousand breakers would keep it from its heartbeat.
+    fn intended(&mut self, change: ChangeIntent, written: oneshot::Sender<()>) {
+        let durable = self.ledger.emit_pending(Body::ChangeIntended(change));
+        self.spawn(async move {
+            if let Err(error) = durable.await {
+                tracing::error!(%error, "a change of recovery is not in the journal");
+            }
+            let _ = written.send(());
+        });
     }
 
     /// How far a recovery step is. A step of the drill that ends its fault uses the same code, and is none.

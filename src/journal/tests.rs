@@ -169,6 +169,20 @@ fn an_event_that_could_not_be_read_back_is_refused_and_not_written() {
 }
 
 #[test]
+fn events_appended_together_last_each_and_one_that_cannot_spoils_no_other() {
+    let (_temp, _, run) = new_run();
+    let (mut journal, _) = Journal::open(&run).unwrap();
+    let mut events = story::events();
+    let long = Body::Warning("x".repeat(MAX_LINE));
+    events.insert(3, story::at(999, 0, long));
+    let results = journal.append_all(&events);
+    let failed: Vec<usize> = (0..results.len()).filter(|n| results[*n].is_err()).collect();
+    assert_eq!((results.len(), failed), (events.len(), vec![3]));
+    drop(journal);
+    assert_eq!(read(&run).unwrap().events, story::events());
+}
+
+#[test]
 fn an_event_longer_than_a_line_is_refused() {
     let (_temp, _, run) = new_run();
     let (mut journal, _) = Journal::open(&run).unwrap();

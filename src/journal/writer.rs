@@ -75,19 +75,77 @@ impl Journal {
     /// # Errors
     /// The event may not last. Whatever it announces must not be done, unless it puts something back.
     pub fn append(&mut self, event: &Event) -> Result<(), JournalError> {
+        self.append_all([event]).pop().unwrap_or(Ok(()))
+    }
+
+    /// Appends events with one wait for the disk, each with its result as of [`Journal::append`], in their order.
+    pub fn append_all<'e>(
+        &mut self,
+        events: impl IntoIterator<Item = &'e Event>,
+    ) -> Vec<Result<(), JournalError>> {
+        let (mut results, mut lines) = (Vec::new(), Vec::new());
+        for event in events {
+            match self.take(event) {
+                Ok(Some(bytes)) => lines.push((results.len(), event, bytes)),
+                Ok(None) => {}
+                Err(error) => {
+                    results.push(Err(error));
+                    continue;
+                }
+            }
+            results.push(Ok(()));
+        }
+        if lines.is_empty() {
+            return results;
+        }
+        self.flush();
+        let written = self.write_lines(&lines);
+        for ((of, event, _), written) in lines.into_iter().zip(written) {
+            results[of] = match (written, &event.body) {
+                (Ok(()), Body::Closed(_)) => self.close(event.seq),
+                (written, _) => written,
+            };
+        }
+        results
+    }
+
+    fn write_lines(&mut self, lines: &[(usize, &Event, Vec<u8>)]) -> Vec<Result<(), JournalError>> {
+        let one_by_one = |journal: &mut Self| {
+            let each = lines.iter();
+            each.map(|(_, event, bytes)| journal.write_durably(event.seq, bytes))
+                .collect()
+        };
+        if lines.len() == 1 {
+            return one_by_one(self);
+        }
+        let all: Vec<u8> = lines.iter().flat_map(|(_, _, bytes)| bytes).copied().collect();
+        match self.write_durably(0, &all) {
+            Ok(()) => lines.iter().map(|_| Ok(())).collect(),
+            // They are in the file, and none of them is sure to last.
+            Err(JournalError::NotSynced { path, source, .. }) => {
+                let not_synced = |seq| JournalError::NotSynced {
+                    path: path.clone(),
+                    seq,
+                    source: again(&source),
+                };
+                let each = lines.iter();
+                each.map(|(_, event, _)| Err(not_synced(event.seq))).collect()
+            }
+            // Nothing of them was kept: what there is room for is written line by line.
+            Err(_) => one_by_one(self),
+        }
+    }
+
+    /// The line of an event that has to last; a reading is buffered.
+    fn take(&mut self, event: &Event) -> Result<Option<Vec<u8>>, JournalError> {
         self.last_seq = self.last_seq.max(event.seq);
         let line = line::encode(event)?;
         if event.body.is_reading() {
             self.buffer_reading(&line);
-            return Ok(());
+            return Ok(None);
         }
         can_be_read_back(event, &line)?;
-        self.flush();
-        self.write_durably(event.seq, &line)?;
-        if let Body::Closed(_) = event.body {
-            self.close(event.seq)?;
-        }
-        Ok(())
+        Ok(Some(line))
     }
 
     /// Hands the buffered readings to the system. What cannot be written is counted in [`Journal::lost_readings`].
@@ -167,6 +225,13 @@ impl Drop for Journal {
     fn drop(&mut self) {
         self.flush();
     }
+}
+
+/// The same error for another event.
+fn again(error: &io::Error) -> io::Error {
+    error
+        .raw_os_error()
+        .map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
 }
 
 /// A number that JSON cannot say (NaN) is written as null and refused when read: an undo handle like that would be lost

@@ -87,6 +87,30 @@ fn on_a_full_disk_the_ballast_gives_the_journal_its_last_words() {
 }
 
 #[test]
+fn on_a_full_disk_events_appended_together_are_kept_as_far_as_there_is_room() {
+    let Some(disk) = std::env::var_os("ALLCLEAR_TEST_SMALL_DISK") else {
+        let temp = TempDir::new().unwrap();
+        let test =
+            "journal::tests::disk::on_a_full_disk_events_appended_together_are_kept_as_far_as_there_is_room";
+        return on_a_small_disk(temp.path(), test);
+    };
+    let state = StateDir::open(Path::new(&disk).join("state")).unwrap();
+    let run = state.create_run(&story::plan(), &Secrets::none()).unwrap();
+    let (mut journal, _) = Journal::open(&run).unwrap();
+    let event = |seq| story::at(seq, 1, Body::Warning("w".repeat(2000)));
+    let events: Vec<Event> = (1..=400).map(event).collect();
+    let results = journal.append_all(&events);
+    let kept = results.iter().filter(|r| r.is_ok()).count();
+    assert!((21..400).contains(&kept), "{kept} events fitted");
+    assert!(
+        results[..kept].iter().all(Result::is_ok),
+        "the first ones, in their order"
+    );
+    assert!(matches!(results[399], Err(JournalError::Full { .. })));
+    assert_eq!(without_readings(&run).unwrap().events, events[..kept]);
+}
+
+#[test]
 fn a_read_only_file_system_is_refused_by_name() {
     let Some(disk) = std::env::var_os("ALLCLEAR_TEST_SMALL_DISK") else {
         let temp = TempDir::new().unwrap();
