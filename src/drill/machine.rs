@@ -6,7 +6,7 @@ use super::{
     outcome,
     recovering::{Next, Recovering, StepResult},
     schedule::Schedule,
-    verifying::Verifying,
+    verifying::{Missing, Verifying},
 };
 use crate::model::{
     drill::Drill,
@@ -60,8 +60,8 @@ pub enum Input {
     },
     /// What is not yet back inside its baseline. Empty: everything holds now.
     Settling {
-        /// One line each.
-        missing: Vec<String>,
+        /// One each.
+        missing: Vec<Missing>,
         /// Whether every hypothesis of the guard holds with a fresh sample taken after the faults were gone.
         users_ok: bool,
     },

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{
-    Effect, Input, Machine, StepResult,
+    Effect, Input, Machine, Missing, StepResult,
     schedule::{
         Schedule,
         tests::{drill, step},
@@ -224,7 +224,7 @@ fn all_clear_needs_the_hold_time_and_a_clean_last_read() {
     assert!(!m.step(quiet(true), at(70)).contains(&Effect::ReadEverything));
     m.step(
         Input::Settling {
-            missing: vec!["order_p99 high".into()],
+            missing: vec![Missing::outside("order_p99 high")],
             users_ok: true,
         },
         at(72),
@@ -276,7 +276,7 @@ fn out_of_time_the_run_says_what_remains_and_exits_4() {
     to_verifying(&mut m, 66);
     m.step(
         Input::Settling {
-            missing: vec!["order_p99 high".into()],
+            missing: vec![Missing::outside("order_p99 high")],
             users_ok: false,
         },
         at(70),
@@ -292,6 +292,25 @@ fn out_of_time_the_run_says_what_remains_and_exits_4() {
     let outcome = closed(&effects).expect("over");
     assert_eq!((outcome.recovered, outcome.exit), (Recovered::Leftover, 4));
     assert_eq!(outcome.hypothesis, Some(Hypothesis::Falsified));
+}
+
+#[test]
+fn what_cannot_be_read_to_the_end_is_unknown_and_never_recovered() {
+    let mut m = running();
+    m.step(guard(Health::BlindTooLong), at(65));
+    m.step(Input::RowsFinal(vec![Verdict::NoData]), at(65));
+    to_verifying(&mut m, 66);
+    m.step(
+        Input::Settling {
+            missing: vec![Missing::unread("order_p99: no server")],
+            users_ok: false,
+        },
+        at(70),
+    );
+    assert!(m.step(Input::Tick, at(126)).contains(&Effect::ReadEverything));
+    let effects = m.step(Input::FinalRead(vec![]), at(126));
+    let outcome = closed(&effects).expect("over");
+    assert_eq!((outcome.recovered, outcome.exit), (Recovered::Unknown, 4));
 }
 
 #[test]
@@ -393,7 +412,7 @@ fn any_input() -> impl Strategy<Value = Input> {
         6 => steps.prop_map(over),
         2 => any::<bool>().prop_map(|needed| Input::Assessed { needed }),
         4 => (any::<bool>(), any::<bool>()).prop_map(|(bad, users_ok)| Input::Settling {
-            missing: bad.then(|| "x".to_owned()).into_iter().collect(),
+            missing: bad.then(|| Missing::outside("x")).into_iter().collect(),
             users_ok
         }),
         3 => any::<bool>().prop_map(move |bad| Input::FinalRead { found: bad.then(|| leftover.clone()).into_iter().collect(), repaired: bad }),

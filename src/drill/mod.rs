@@ -16,3 +16,4 @@ mod verifying;
 
 pub use machine::{Effect, Input, Machine};
 pub use recovering::StepResult;
+pub use verifying::Missing;

@@ -11,12 +11,41 @@ use crate::model::{
 /// How long after a last read that found something the next one is made.
 const READ_AGAIN: Span = Span::seconds(2);
 
+/// Something that is not yet seen to be back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// What, with its value or why it has none.
+    pub what: String,
+    /// Seen to be elsewhere, or not seen at all.
+    pub certainty: Certainty,
+}
+
+impl Missing {
+    /// A value that is not yet where it was.
+    pub fn outside(what: impl Into<String>) -> Self {
+        let what = what.into();
+        Self {
+            what,
+            certainty: Certainty::Seen,
+        }
+    }
+
+    /// Something of which there is no value now.
+    pub fn unread(what: impl Into<String>) -> Self {
+        let what = what.into();
+        Self {
+            what,
+            certainty: Certainty::Unknown,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Verifying {
     pub recovering: Recovering,
     since: Moment,
     holds_since: Option<Moment>,
-    missing: Vec<String>,
+    missing: Vec<Missing>,
     reading: bool,
     not_before: Moment,
     /// What remains, once that is known.
@@ -29,14 +58,14 @@ impl Verifying {
             recovering,
             since: now,
             holds_since: None,
-            missing: vec!["nothing has been read yet".into()],
+            missing: vec![Missing::unread("nothing has been read yet")],
             reading: false,
             not_before: now,
             left: None,
         }
     }
 
-    pub fn settling(&mut self, missing: Vec<String>, now: Moment) {
+    pub fn settling(&mut self, missing: Vec<Missing>, now: Moment) {
         self.holds_since = if missing.is_empty() {
             self.holds_since.or(Some(now))
         } else {
@@ -82,7 +111,7 @@ impl Verifying {
         }
         let mut left = found;
         if !held {
-            left.extend(self.missing.iter().map(|what| not_settled(what)));
+            left.extend(self.missing.iter().map(not_settled));
         }
         left.append(&mut self.recovering.reported);
         self.left = Some(left);
@@ -93,9 +122,9 @@ impl Verifying {
     pub fn report(&self, now: Moment, hold: Span) -> StepReport {
         let detail = match (self.missing.first(), self.holds_since) {
             (Some(first), _) if self.missing.len() > 1 => {
-                format!("{first}, and {} more", self.missing.len() - 1)
+                format!("{}, and {} more", first.what, self.missing.len() - 1)
             }
-            (Some(first), _) => first.clone(),
+            (Some(first), _) => first.what.clone(),
             (None, Some(since)) => format!("holds {} of {hold}", Span(now.since(since).0.min(hold.0))),
             (None, None) => String::new(),
         };
@@ -108,12 +137,18 @@ impl Verifying {
     }
 }
 
-fn not_settled(what: &str) -> Leftover {
+fn not_settled(missing: &Missing) -> Leftover {
+    let why = match missing.certainty {
+        Certainty::Seen => "it did not come back and hold in the time that the playbook gives",
+        Certainty::Unknown => {
+            "it could not be read at the end of the time that the playbook gives: whether it is back is not known"
+        }
+    };
     Leftover {
         step: StepId::Verify,
-        what: what.to_owned(),
-        why: "it did not come back and hold in the time that the playbook gives".into(),
+        what: missing.what.clone(),
+        why: why.into(),
         by_hand: None,
-        certainty: Certainty::Seen,
+        certainty: missing.certainty,
     }
 }

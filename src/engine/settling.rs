@@ -2,7 +2,7 @@
 
 use super::{Engine, baseline};
 use crate::{
-    drill::Input,
+    drill::{Input, Missing},
     model::{
         dashboard::Metric,
         event::Health,
@@ -11,6 +11,9 @@ use crate::{
         time::Span,
     },
 };
+
+/// The shortest silence of a metric that makes its last value too old to count.
+const STALE: Span = Span::seconds(5);
 
 impl Engine {
     /// Tells the machine what is not yet back.
@@ -23,38 +26,34 @@ impl Engine {
     }
 
     /// Hypotheses that do not hold, or not yet on a sample taken after the faults were gone.
-    fn bad_hypotheses(&self) -> Vec<String> {
+    fn bad_hypotheses(&self) -> Vec<Missing> {
         let gone = self.gone_at_source.unwrap_or(i64::MAX);
         let mut bad = Vec::new();
         for watch in self.watches.iter() {
             match self.guard_states.get(&watch.index) {
-                Some(state) if state.health != Health::Holds => bad.push(self.guard_text(state)),
+                Some(state) if state.health != Health::Holds => {
+                    let text = self.guard_text(state);
+                    bad.push(match state.health {
+                        Health::Blind | Health::BlindTooLong => Missing::unread(text),
+                        _ => Missing::outside(text),
+                    });
+                }
                 Some(state) if state.reading.sampled >= gone && !state.reading.partial => {}
-                _ => bad.push(format!(
-                    "{}: no sample since the faults are gone",
-                    watch.query.metric
-                )),
+                _ => bad.push(unseen(&watch.query)),
             }
         }
         bad
     }
 
-    /// Why a reading says nothing about now: it was taken before the faults were gone, is old, or is incomplete.
-    fn not_now(&self, reading: &Reading) -> Option<&'static str> {
-        let stale = self.spacing() * 3 + Span::seconds(2);
-        match reading {
-            r if r.partial => Some("incomplete"),
-            r if r.sampled < self.gone_at_source.unwrap_or(i64::MAX) => {
-                Some("no sample since the faults are gone")
-            }
-            r if r.age > stale => Some("no fresh sample"),
-            _ => None,
-        }
+    /// Whether a reading says nothing about now: it was taken before the faults were gone, or nothing new comes.
+    fn is_too_old(&self, reading: &Reading) -> bool {
+        let gone = self.gone_at_source.unwrap_or(i64::MAX);
+        reading.sampled < gone || reading.age > (self.spacing() * 3).max(STALE)
     }
 
-    fn rows_outside(&self) -> Vec<String> {
+    fn rows_outside(&self) -> Vec<Missing> {
         let Some(meters) = &self.meters else {
-            return vec!["metrics cannot be read".into()];
+            return vec![Missing::unread("metrics cannot be read")];
         };
         let window = baseline::settling_window(&self.plan.drill);
         let mut outside = Vec::new();
@@ -65,15 +64,16 @@ impl Engine {
                 continue;
             };
             let reading = meters.store.reading(&query, window);
-            outside.extend(match self.not_now(&reading) {
-                Some(why) if reading.value.is_ok() => Some(format!("{}: {why}", named(&query))),
-                _ => outside_of(metric, level, &query, &reading),
-            });
+            if reading.value.is_ok() && self.is_too_old(&reading) {
+                outside.push(unseen(&query));
+            } else {
+                outside.extend(outside_of(metric, level, &query, &reading));
+            }
         }
         outside
     }
 
-    fn busy_pools(&self) -> Vec<String> {
+    fn busy_pools(&self) -> Vec<Missing> {
         let Some(meters) = &self.meters else {
             return Vec::new();
         };
@@ -84,37 +84,46 @@ impl Engine {
                 scope: pool.scope.clone(),
             };
             let reading = meters.store.reading(&query, self.plan.drill.window * 2);
-            match (&reading.value, self.not_now(&reading)) {
-                (Ok(_), Some(why)) => busy.push(format!("{}: {why}", pool.metric)),
-                (Ok(value), None) if value.0 <= pool.idle_at_most => {}
-                (Ok(value), None) => {
-                    busy.push(format!(
+            match &reading.value {
+                Err(gap) => busy.push(Missing::unread(format!("{}: {gap}", pool.metric))),
+                Ok(_) if reading.partial || self.is_too_old(&reading) => busy.push(unseen(&query)),
+                Ok(value) if value.0 <= pool.idle_at_most => {}
+                Ok(value) => {
+                    busy.push(Missing::outside(format!(
                         "{} busy {:.0}, idle at most {:.0}",
                         pool.metric, value.0, pool.idle_at_most
-                    ));
+                    )));
                 }
-                (Err(gap), _) => busy.push(format!("{}: {gap}", pool.metric)),
             }
         }
         busy
     }
 }
 
-fn outside_of(metric: &Metric, level: &BaselineLevel, query: &Query, reading: &Reading) -> Option<String> {
-    let name = named(query);
+fn name(query: &Query) -> String {
+    let scope = query.scope.as_ref().map(|s| format!(" {s}")).unwrap_or_default();
+    format!("{}{scope}", query.metric)
+}
+
+fn unseen(query: &Query) -> Missing {
+    Missing::unread(format!(
+        "{}: no fresh sample since the faults are gone",
+        name(query)
+    ))
+}
+
+fn outside_of(metric: &Metric, level: &BaselineLevel, query: &Query, reading: &Reading) -> Option<Missing> {
+    let name = name(query);
     match &reading.value {
+        Ok(value) if reading.partial => Some(Missing::unread(format!(
+            "{name} {}: incomplete",
+            metric.unit.show(value.0)
+        ))),
         Ok(value) if baseline::is_inside(metric, level, value.0) => None,
         Ok(value) => {
             let (now, before) = (metric.unit.show(value.0), metric.unit.show(level.level));
-            Some(format!("{name} {now}, was {before}"))
+            Some(Missing::outside(format!("{name} {now}, was {before}")))
         }
-        Err(gap) => Some(format!("{name}: {gap}")),
-    }
-}
-
-fn named(query: &Query) -> String {
-    match &query.scope {
-        Some(scope) => format!("{} {scope}", query.metric),
-        None => query.metric.to_string(),
+        Err(gap) => Some(Missing::unread(format!("{name}: {gap}"))),
     }
 }
