@@ -93,6 +93,11 @@ impl Meters {
         })
     }
 
+    /// The spacing of the source's samples: measured, or how often it is asked.
+    pub fn spacing(&self) -> Span {
+        self.spacing
+    }
+
     /// Takes a fetch and learns the source's clock and rhythm from it.
     pub fn add(&mut self, fetch: Fetch, now: Moment) {
         self.offset = Some(fetch.source_now - now.0 as i64);

@@ -29,6 +29,9 @@ use crate::{
 /// A clock of the source that differs from ours by more is worth a warning.
 const SKEW: Span = Span::seconds(5);
 
+/// A newest sample that is older, at any spacing of samples, says nothing about now.
+const STALE: Span = Span::seconds(5);
+
 /// What preflight found.
 pub(super) struct Found {
     meters: Option<Meters>,
@@ -290,8 +293,36 @@ impl Inspector {
             let now = super::clock::Clock.now();
             meters.add(fetch, now);
         }
+        // A scrape of our own is as fresh as its answer; a server's samples wait until it is asked.
+        let asked_every = match &source {
+            Source::Prometheus(_) => source.every(),
+            Source::Scrape(_) => Span::ZERO,
+        };
         meters.source = Some(source);
+        self.rhythm(meters, asked_every);
         self.queries(meters);
+    }
+
+    /// Samples that come more seldom than the guard looks, or than windows are wide, make a run blind from its start.
+    fn rhythm(&mut self, meters: &Meters, asked_every: Span) {
+        let (guard, window) = (&self.plan.drill.guard, self.plan.drill.window);
+        let spacing = meters.spacing();
+        let patience = guard.every * u64::from(guard.samples);
+        // A sample comes once in `spacing`, is fetched up to `asked_every` later, and looked at up to `every` later.
+        let longest = spacing + asked_every + guard.every;
+        if patience < longest {
+            let found = format!(
+                "a fresh sample may take {longest} (one every {spacing}), and {patience} without one aborts"
+            );
+            let next = format!("guard: `every` x `samples` of {longest} or more");
+            self.say("guard's rhythm", CheckOutcome::Refused, found, Some(&next));
+        }
+        // A tenth of room: the spacing is measured, and scrapes are not punctual.
+        if window * 11 < spacing * 10 {
+            let found = format!("windows of {window}, a sample every {spacing}: most windows would be empty");
+            let next = format!("`window: {spacing}` or more in the drill");
+            self.say("windows", CheckOutcome::Refused, found, Some(&next));
+        }
     }
 
     fn queries(&mut self, meters: &Meters) {
@@ -307,9 +338,11 @@ impl Inspector {
             })
             .collect();
         let mut answered = 0;
+        let oldest = (meters.spacing() * 3).max(STALE);
         for query in &meters.queries {
             let reading = meters.store.reading(query, Span::seconds(60));
             let what = format!("query {}", label(query));
+            let stale = reading.value.is_ok() && reading.age > oldest;
             match (&reading.value, guarded.contains(query)) {
                 (Ok(_), true) if reading.partial => {
                     let next = Some("the guard needs whole answers");
@@ -319,6 +352,15 @@ impl Inspector {
                         "the source calls its answer incomplete",
                         next,
                     );
+                }
+                (Ok(_), true) if stale => {
+                    let found = format!("the newest sample is {} old", reading.age);
+                    let next = Some("look at the target and at its scrape: is it still there?");
+                    self.say(&what, CheckOutcome::Refused, found, next);
+                }
+                (Ok(_), false) if stale => {
+                    let found = format!("the newest sample is {} old", reading.age);
+                    self.say(&what, CheckOutcome::Warned, found, None);
                 }
                 (Ok(_), _) => answered += 1,
                 (Err(gap), true) => {
