@@ -1,8 +1,15 @@
 //! Looking at a run: by screens on a terminal, by lines elsewhere.
 
-use std::io::{self, IsTerminal};
+use std::{
+    io::{self, IsTerminal},
+    time::Duration,
+};
 
 use jiff::tz::TimeZone;
+use tokio::{
+    runtime::Runtime,
+    time::{Instant, sleep},
+};
 
 use super::{context::Context, error::Failure, link::KeeperLink, options::Common};
 use crate::{
@@ -12,7 +19,7 @@ use crate::{
     },
     drill::outcome::exit,
     engine::clock::Clock,
-    journal::RunDir,
+    journal::{KeeperLock, RunDir},
     keeper,
     model::{event::Outcome, ids::RunId, text::Lang, time::Moment},
 };
@@ -64,11 +71,30 @@ pub enum Seen {
     Left,
 }
 
-/// Looks at a run until it is over or we leave.
+/// The longest wait for a keeper to tidy up after its last word.
+const TIDYING: Duration = Duration::from_secs(5);
+
+/// Looks at a run until it is over or we leave. A run that is over has given its environment back: the next command
+/// of a script can begin another.
 pub fn watch(dir: &RunDir, run: &RunId, look: Look) -> Result<Seen, Failure> {
+    let runtime = super::runtime()?;
+    let seen = look_at(&runtime, dir, run, look)?;
+    if matches!(seen, Seen::Over(_)) {
+        runtime.block_on(keeper_gone(dir));
+    }
+    Ok(seen)
+}
+
+async fn keeper_gone(dir: &RunDir) {
+    let deadline = Instant::now() + TIDYING;
+    while Instant::now() < deadline && matches!(KeeperLock::holder(dir), Ok(Some(_))) {
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+fn look_at(runtime: &Runtime, dir: &RunDir, run: &RunId, look: Look) -> Result<Seen, Failure> {
     let socket = dir.socket().unwrap_or_else(|| keeper::socket_of(run));
     let link = KeeperLink::new(dir.clone(), socket, look.read_only);
-    let runtime = super::runtime()?;
     if look.plain {
         let options = PlainOptions {
             lang: look.lang,
