@@ -113,12 +113,13 @@ impl Inspector {
         if let Some(open) = &mut meters {
             self.source(open).await;
         }
-        self.injectors().await;
         let (mut snapshot, checks) = recovery::read_snapshot(&self.plan, &self.drivers).await;
         for check in checks {
             self.check(check);
         }
         snapshot.foreign.extend(self.leftovers_of_others().await);
+        snapshot.foreign.sort();
+        snapshot.foreign.dedup();
         let reach = match &mut meters {
             Some(open) => self.reach(open).await,
             None => Vec::new(),
@@ -373,18 +374,6 @@ impl Inspector {
         }
         let found = format!("{answered} of {} answered", meters.queries.len());
         self.say("queries", CheckOutcome::Passed, found, None);
-    }
-
-    /// Every injector is there and has the point that a fault names.
-    async fn injectors(&mut self) {
-        let plan = self.plan.clone();
-        for (instance, base, point) in rule_places(&plan) {
-            let what = format!("injection point {point} on {instance}");
-            match self.drivers.point().proves_point(&base, &point).await {
-                Ok(()) => self.say(&what, CheckOutcome::Passed, "there", None),
-                Err(error) => self.say(&what, CheckOutcome::Refused, error.to_string(), None),
-            }
-        }
     }
 
     /// Rules that are there already: other people's, or what an earlier run left.

@@ -64,7 +64,7 @@ pub enum StateError {
         run: RunId,
     },
     /// No run is meant by that.
-    #[error("no run `{asked}`: `allclear runs` lists those there are")]
+    #[error("no run `{asked}` in this state directory: `allclear runs` lists those there are")]
     NoSuchRun {
         /// What was asked for.
         asked: String,

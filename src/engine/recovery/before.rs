@@ -217,7 +217,9 @@ pub(super) async fn read_queues(plan: &Plan, drivers: &Drivers) -> Part<RetryQue
                 let next = now
                     .held
                     .then_some("it is held already; recovery will leave it so");
-                let shown = format!("backlog {}, held {}, rate {:?}", now.backlog, now.held, now.rate);
+                let flow = if now.held { "held" } else { "flowing" };
+                let rate = now.rate.map(|r| format!(" at {r}/s")).unwrap_or_default();
+                let shown = format!("{} waiting, {flow}{rate}", now.backlog);
                 Part {
                     found: vec![RetryQueueSeen {
                         entry,

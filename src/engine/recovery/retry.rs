@@ -60,7 +60,11 @@ impl Queue<'_> {
         }
         Err(DriverError::Conflict {
             what: format!("PUT {}", self.url),
-            answer: format!("accepted, but it reads held {}, rate {:?}", now.held, now.rate),
+            answer: format!(
+                "accepted, but it reads held {}, rate {}",
+                now.held,
+                limit(now.rate)
+            ),
         })
     }
 
