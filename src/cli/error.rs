@@ -2,7 +2,7 @@
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
-use crate::{drill::outcome::exit, spec::Diagnostics};
+use crate::{drill::outcome::exit, journal::StateError, spec::Diagnostics};
 
 /// A command that did not do what it was asked.
 #[derive(Debug)]
@@ -64,12 +64,12 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-impl From<crate::journal::StateError> for Failure {
-    fn from(error: crate::journal::StateError) -> Self {
-        use crate::journal::StateError;
+impl From<StateError> for Failure {
+    fn from(error: StateError) -> Self {
         match error {
+            // The name was wrong, not the directory.
             StateError::NoSuchRun { .. } | StateError::Ambiguous { .. } => Failure::Usage(error.to_string()),
-            other => Failure::Refused(other.to_string()),
+            _ => Failure::Refused(error.to_string()),
         }
     }
 }

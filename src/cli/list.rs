@@ -41,12 +41,12 @@ pub fn list(common: &Common, args: &List) -> Result<u8, Failure> {
                 })
             ),
             Ok(loaded) => println!(
-                "{:<24} {}",
-                loaded.drill.name,
+                "{:<22} {}",
+                loaded.drill.name.to_string(),
                 loaded.drill.title.get(context.lang)
             ),
             Err(_) if args.json => println!("{}", serde_json::json!({ "from": one, "broken": true })),
-            Err(_) => println!("{one:<24} has errors: allclear check {one}"),
+            Err(_) => println!("{one:<22} has errors: allclear check {one}"),
         }
     }
     Ok(0)

@@ -7,6 +7,7 @@
 
 mod attach;
 mod check;
+mod columns;
 mod context;
 mod demo;
 mod error;

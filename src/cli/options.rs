@@ -6,22 +6,32 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::{model::text::Lang, range::Weakness};
 
+/// The heading of the options that every command takes: after its own.
+const EVERYWHERE: &str = "Options of every command";
+
 /// A game-day console for the terminal.
 #[derive(Debug, Parser)]
 #[command(
     name = "allclear",
     version,
-    about = "A game-day console: watch in silence, inject, reconcile, recover with one key, prove that nothing is left",
+    about = "A game-day console: break it on purpose, put it back with one key, prove that nothing is left",
     after_help = "\
 Examples:
-  allclear demo                         the built-in shop, a slow coupon service, four minutes
-  allclear check expectations/*.yaml    are these drills sound? touches nothing
-  allclear run expectations/coupon-slow.yaml --env staging
-  allclear recover                      put back what any run has left, from any terminal
-  allclear export latest                the evidence, as a directory
+  allclear demo                       the built-in shop and a slow coupon service
+  allclear check expectations/*.yaml  are these drills sound? touches nothing
+  allclear run coupon-slow --env preprod
+  allclear recover                    put back what any run has left
+  allclear export                     the evidence of the last run
 
-Exit codes: 0 as expected and all clear · 1 findings · 2 wrong file or argument · 3 aborted by the guard ·
-4 something may remain · 5 refused · 6 not established · 130 interrupted, and recovered"
+Exit codes:
+    0  every row as expected, and all clear
+    1  findings: a row UNEXPECTED
+    2  a wrong file or argument
+    3  aborted by the guard
+    4  something may remain: recovery is incomplete
+    5  refused before anything was touched
+    6  not established: rows undecided, without data or not exercised
+  130  interrupted, and recovered"
 )]
 pub struct Cli {
     /// Options of every command.
@@ -36,16 +46,16 @@ pub struct Cli {
 #[derive(Debug, Clone, Args)]
 pub struct Common {
     /// The configuration file [default: allclear.yaml, if it is there]
-    #[arg(long, global = true, value_name = "FILE", env = "ALLCLEAR_CONFIG")]
+    #[arg(long, global = true, value_name = "FILE", env = "ALLCLEAR_CONFIG", hide_env_values = true, help_heading = EVERYWHERE)]
     pub config: Option<PathBuf>,
     /// Where runs are kept [default: $XDG_STATE_HOME/allclear or ~/.local/state/allclear]
-    #[arg(long, global = true, value_name = "DIR", env = "ALLCLEAR_STATE_DIR")]
+    #[arg(long, global = true, value_name = "DIR", env = "ALLCLEAR_STATE_DIR", hide_env_values = true, help_heading = EVERYWHERE)]
     pub state_dir: Option<PathBuf>,
     /// The language of screens and reports
-    #[arg(long, global = true, value_enum, env = "ALLCLEAR_LANG")]
+    #[arg(long, global = true, value_name = "en|zh", value_enum, hide_possible_values = true, env = "ALLCLEAR_LANG", hide_env_values = true, help_heading = EVERYWHERE)]
     pub lang: Option<LangArg>,
     /// No colours (NO_COLOR does the same)
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub mono: bool,
 }
 
@@ -181,6 +191,9 @@ fn parse_span(text: &str) -> Result<crate::model::time::Span, String> {
 
 /// `attach`
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  allclear attach                       the newest run\n  allclear attach 7f3a --read-only      no key changes anything\n  allclear attach --plain | tee log     lines instead of screens\n\nq, Ctrl-C twice and a closed terminal leave: the run goes on."
+)]
 pub struct Attach {
     /// The run: its id, the beginning of it, or `latest`
     #[arg(default_value = "latest")]
@@ -196,7 +209,7 @@ pub struct Attach {
 /// `recover`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Needs no configuration and no environment variable: the run's own record has all that is needed."
+    after_help = "Examples:\n  allclear recover          every run that has left something\n  allclear recover 7f3a     one run, by the beginning of its id\n\nNeeds no configuration and no environment variable: the run's own record has\nall that is needed. Exits 0 when everything is put back or nothing was owed, 4 when something may remain."
 )]
 pub struct Recover {
     /// The run [default: every run that has left something]
@@ -213,7 +226,7 @@ pub struct Smoke {
     /// Drill files or names, run one after another
     #[arg(required = true)]
     pub drills: Vec<String>,
-    /// The environment
+    /// The environment [default: the configuration's, or `range`]
     #[arg(long, value_name = "NAME")]
     pub env: Option<String>,
     /// Write a JUnit report
@@ -226,6 +239,9 @@ pub struct Smoke {
 
 /// `check`
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  allclear check coupon-slow\n  allclear check expectations/*.yaml --env preprod\n  allclear check --json drill.yaml | jq ."
+)]
 pub struct Check {
     /// Drill files or names
     #[arg(required = true)]
@@ -240,6 +256,7 @@ pub struct Check {
 
 /// `list`
 #[derive(Debug, Args)]
+#[command(after_help = "Looks in expectations/ here, then among the drills that come with allclear.")]
 pub struct List {
     /// One JSON object a line
     #[arg(long)]
@@ -248,6 +265,9 @@ pub struct List {
 
 /// `runs`
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Newest first. `allclear show RUN` tells how one went; one that was NOT RECOVERED\nneeds `allclear recover`."
+)]
 pub struct Runs {
     /// One JSON object a line
     #[arg(long)]
@@ -256,6 +276,9 @@ pub struct Runs {
 
 /// `show`
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  allclear show\n  allclear show 7f3a --lang zh\n  allclear show --json | jq .outcome"
+)]
 pub struct Show {
     /// The run: its id, the beginning of it, or `latest`
     #[arg(default_value = "latest")]
@@ -279,6 +302,9 @@ pub struct Export {
 
 /// `verify`
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  allclear verify allclear-7f3a9c\n  allclear verify evidence.tar.gz --json\n\nExits 0 if every file is as `export` wrote it, 1 if not."
+)]
 pub struct Verify {
     /// A directory or a .tar.gz made by `export`
     pub bundle: PathBuf,
@@ -289,6 +315,9 @@ pub struct Verify {
 
 /// `replay`
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  allclear replay\n  allclear replay evidence.tar.gz --speed 20\n  allclear replay 7f3a --plain --speed 1000"
+)]
 pub struct Replay {
     /// A run or a bundle
     #[arg(default_value = "latest")]
@@ -304,7 +333,7 @@ pub struct Replay {
 /// `judge`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  allclear judge latest\n  allclear judge --series windows.jsonl\n  my-load-test | allclear judge --series -\n\nA case is one JSON object a line: {\"kind\":\"gauge\",\"baseline\":[…],\"injection\":[…],\"expect\":{\"dir\":\"stays\",\"within\":0.1,\"unit\":\"rel\"}}"
+    after_help = "Examples:\n  allclear judge latest\n  allclear judge --series windows.jsonl\n  my-load-test | allclear judge --series -\n\nA case is one JSON object, on one line:\n  {\"kind\":\"gauge\",\"baseline\":[…],\"injection\":[…],\n   \"expect\":{\"dir\":\"stays\",\"within\":0.1,\"unit\":\"rel\"}}"
 )]
 pub struct Judge {
     /// A run or a bundle
@@ -337,6 +366,9 @@ pub enum RangeAction {
 
 /// `range up`
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  allclear range up\n  allclear range up --weakness no-coupon-fallback\n  allclear range up --free-ports --json\n\nThe environment `range` is built in and looks at the fixed ports:\n  allclear run coupon-slow --env range"
+)]
 pub struct RangeUp {
     /// Make the shop weak
     #[arg(long, value_name = "NAME")]
@@ -360,6 +392,7 @@ pub struct RangeUp {
 
 /// `range status`
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  allclear range status --json | jq .rules")]
 pub struct RangeStatus {
     /// The first port of the fixed layout
     #[arg(long, default_value_t = crate::range::BASE_PORT)]
@@ -371,8 +404,12 @@ pub struct RangeStatus {
 
 /// `schema`
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  allclear schema drill > schema/drill.json\n\nEditors use it with this first line in a file:\n  # yaml-language-server: $schema=schema/drill.json"
+)]
 pub struct Schema {
     /// Which file
+    #[arg(value_name = "drill|dashboard|config", hide_possible_values = true)]
     pub file: SchemaFile,
 }
 
@@ -389,8 +426,12 @@ pub enum SchemaFile {
 
 /// `completions`
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  allclear completions bash | sudo tee /etc/bash_completion.d/allclear\n  allclear completions fish > ~/.config/fish/completions/allclear.fish"
+)]
 pub struct Completions {
     /// Which shell
+    #[arg(value_name = "SHELL")]
     pub shell: clap_complete::Shell,
 }
 

@@ -1,6 +1,7 @@
 //! `runs`: the runs, newest first.
 
 use super::{
+    columns::left,
     context::Context,
     error::Failure,
     options::{Common, Runs},
@@ -14,7 +15,13 @@ pub fn runs(common: &Common, args: &Runs) -> Result<u8, Failure> {
     let context = Context::open(common)?;
     let runs = context.state()?.runs()?;
     if runs.is_empty() && !args.json {
-        println!("no runs yet: `allclear demo` makes one");
+        println!(
+            "{}",
+            context.lang.pick(
+                "no runs yet: `allclear demo` makes one",
+                "还没有演练记录: `allclear demo` 会生成一次"
+            )
+        );
     }
     for run in runs {
         if args.json {
@@ -34,8 +41,10 @@ fn line(run: &RunSummary, lang: Lang) -> String {
     let drill = run.drill.as_ref().map_or("?", |d| d.as_str());
     let environment = run.environment.as_ref().map_or("?", |e| e.as_str());
     format!(
-        "{}  {started}  {drill:<24} {environment:<12} {}",
+        "{}  {started}  {} {} {}",
         run.run,
+        left(drill, 22),
+        left(environment, 8),
         how(run, lang)
     )
 }

@@ -1,6 +1,7 @@
 //! `show`: how a run went, on one page.
 
 use super::{
+    columns::{left, right, wrapped},
     context::Context,
     error::Failure,
     options::{Common, Show},
@@ -8,12 +9,17 @@ use super::{
 use crate::{
     journal::{self, RunDir},
     model::{
+        amount::Level,
         event::Header,
         recovery::Milestone,
+        sheet::Verdict,
         text::{Lang, Word},
     },
     view::{RunView, ending_words, row_label},
 };
+
+/// How wide the page is: what a terminal has at least.
+const WIDTH: usize = 80;
 
 pub fn show(common: &Common, args: &Show) -> Result<u8, Failure> {
     let context = Context::open(common)?;
@@ -54,41 +60,68 @@ fn page(view: &RunView, header: &Header, lang: Lang) -> Vec<String> {
         header.hypothesis.get(lang).to_owned(),
         String::new(),
     ];
-    lines.extend(view.refused.iter().map(|why| format!("REFUSED  {why}")));
-    for row in &view.rows {
-        let Some(of) = header.row(row.id) else { continue };
-        let unit = header.unit(&of.metric);
-        let show = |x: Option<crate::model::amount::Level>| x.map_or("--".to_owned(), |l| unit.show(l.0));
-        let (before, now, verdict, reason) = match &row.state {
-            Some(s) => (
-                show(s.before),
-                show(s.now),
-                s.verdict.to_string(),
-                s.reason.clone(),
-            ),
-            None => ("--".into(), "--".into(), "--".into(), String::new()),
-        };
-        lines.push(format!(
-            "{:<28} {before:>10} → {now:<10} {:<14} {verdict}  ({reason})",
-            row_label(of),
-            of.declared
-        ));
+    for why in &view.refused {
+        let why = format!("{}  {why}", lang.pick("REFUSED", "被拒绝"));
+        lines.extend(wrapped(&why, WIDTH, 4));
     }
-    lines.push(String::new());
+    // A run that never got as far as its sheet has none to show.
+    if view.rows.iter().any(|r| r.state.is_some()) {
+        lines.extend(sheet(view, header));
+    }
+    if !view.recovery.is_empty() {
+        lines.push(String::new());
+    }
     for step in &view.recovery {
         let r = &step.report;
-        let (number, word, state) = (r.step.number(), r.step.word(lang), r.state.word(lang));
-        lines.push(format!(
-            "{number} {word:<14} {state:<8} {:>8}  {}",
-            r.took, r.detail
-        ));
+        let line = format!(
+            "{} {} {} {}  {}",
+            r.step.number(),
+            left(r.step.word(lang), 12),
+            left(r.state.word(lang), 8),
+            right(&r.took.to_string(), 8),
+            r.detail
+        );
+        lines.extend(wrapped(&line, WIDTH, 34));
     }
     lines.extend(times(view, lang));
     for left in &view.may_remain {
-        lines.push(format!("MAY REMAIN  {}: {}", left.what, left.why));
+        lines.extend(wrapped(
+            &format!("MAY REMAIN  {}: {}", left.what, left.why),
+            WIDTH,
+            4,
+        ));
         lines.extend(left.by_hand.as_ref().map(|by| format!("  by hand:  {by}")));
     }
     lines.extend(ending(view, lang));
+    lines
+}
+
+/// A row takes a line; why it stands so takes the next, where the verdict alone does not say it.
+fn sheet(view: &RunView, header: &Header) -> Vec<String> {
+    let mut lines = Vec::new();
+    for row in &view.rows {
+        let Some(of) = header.row(row.id) else { continue };
+        let unit = header.unit(&of.metric);
+        let show = |x: Option<Level>| x.map_or("--".to_owned(), |l| unit.show(l.0));
+        let state = row.state.as_ref();
+        let (before, now) = (
+            show(state.and_then(|s| s.before)),
+            show(state.and_then(|s| s.now)),
+        );
+        let verdict = state.map_or("--".to_owned(), |s| s.verdict.to_string());
+        lines.push(format!(
+            "{} {} → {} {} {verdict}",
+            left(&row_label(of), 26),
+            right(&before, 9),
+            left(&now, 9),
+            left(&of.declared, 13),
+        ));
+        let why = state.filter(|s| s.verdict != Verdict::AsExpected);
+        lines.extend(
+            why.map(|s| format!("    {}", s.reason))
+                .filter(|s| !s.trim().is_empty()),
+        );
+    }
     lines
 }
 
@@ -113,5 +146,8 @@ fn ending(view: &RunView, lang: Lang) -> Option<String> {
         .as_ref()
         .map(|c| c.describe(lang))
         .unwrap_or_default();
-    Some(format!("{held}   {clear}   {cause}   exit {}", outcome.exit))
+    let parts = [held, clear, &cause].map(str::to_owned);
+    let mut parts: Vec<String> = parts.into_iter().filter(|p| !p.is_empty() && p != "--").collect();
+    parts.push(format!("exit {}", outcome.exit));
+    Some(parts.join("   "))
 }
