@@ -14,7 +14,11 @@ use super::{
     watch::{self, Look},
 };
 use crate::{
-    model::{drill::Drill, plan::Purpose, time::Span},
+    model::{
+        drill::{Action, Drill},
+        plan::Purpose,
+        time::Span,
+    },
     range::Endpoints,
 };
 
@@ -45,14 +49,19 @@ pub fn demo(common: &Common, args: &Demo) -> Result<u8, Failure> {
 
 /// The demo's times: windows of a second, so that a minute of baseline is enough to judge by.
 fn shorten(drill: &mut Drill, quick: bool) {
-    let (baseline, injection, after, hold) = if quick { (24, 15, 6, 3) } else { (60, 45, 20, 10) };
+    let (baseline, injection, hold) = if quick { (24, 15, 3) } else { (60, 45, 10) };
     drill.window = Span::seconds(1);
     drill.settle = None;
+    if quick {
+        // There is no time to watch the shop without the fault.
+        drill.steps.retain(|step| !matches!(step.action, Action::Observe));
+    }
     drill.baseline = Span::seconds(baseline);
     for step in &mut drill.steps {
-        let breaks = !matches!(step.action, crate::model::drill::Action::Observe);
-        step.duration = Span::seconds(if breaks { injection } else { after });
-        step.settle = None;
+        if !matches!(step.action, Action::Observe) {
+            step.duration = Span::seconds(injection);
+            step.settle = None;
+        }
     }
     drill.guard.every = Span::seconds(1);
     for hypothesis in &mut drill.guard.steady_state {

@@ -10,6 +10,12 @@ macro_rules! files {
 
 const DRILLS: &[(&str, &str)] = files!("expectations":
     "coupon-slow",
+    "inventory-errors",
+    "inventory-dirty",
+    "cart-redis-slow",
+    "gateway-flow-control",
+    "payment-callback-slow",
+    "memory-pressure",
 );
 
 const DASHBOARDS: &[(&str, &str)] = files!("dashboards": "shop");

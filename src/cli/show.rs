@@ -146,7 +146,7 @@ fn ending(view: &RunView, lang: Lang) -> Option<String> {
         .as_ref()
         .map(|c| c.describe(lang))
         .unwrap_or_default();
-    let parts = [held, clear, &cause].map(str::to_owned);
+    let parts = [held, &clear, &cause].map(str::to_owned);
     let mut parts: Vec<String> = parts.into_iter().filter(|p| !p.is_empty() && p != "--").collect();
     parts.push(format!("exit {}", outcome.exit));
     Some(parts.join("   "))

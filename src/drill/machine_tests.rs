@@ -308,7 +308,13 @@ fn what_cannot_be_read_to_the_end_is_unknown_and_never_recovered() {
         at(70),
     );
     assert!(m.step(Input::Tick, at(126)).contains(&Effect::ReadEverything));
-    let effects = m.step(Input::FinalRead(vec![]), at(126));
+    let effects = m.step(
+        Input::FinalRead {
+            found: vec![],
+            repaired: false,
+        },
+        at(126),
+    );
     let outcome = closed(&effects).expect("over");
     assert_eq!((outcome.recovered, outcome.exit), (Recovered::Unknown, 4));
 }

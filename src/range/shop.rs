@@ -160,7 +160,7 @@ impl Shop {
             NoNodes::CountLocally,
             NoNodes::Connect,
         );
-        let limit = [options.marked_rate, options.users_rate].map(|rate| u64::from(rate) * 2 + 20);
+        let limit = [options.marked_rate, options.users_rate].map(|rate| u64::from(rate) * 3 / 2);
         let flow = FlowControl::new(Arc::clone(&front), dice.branch(50), no_nodes, limit);
         let mark = choose(options, Weakness::HeaderLost, Mark::Kept, Mark::Lost);
         let at = |name: &'static str| (name, port(name));
