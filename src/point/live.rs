@@ -8,7 +8,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::headers::Headers;
+use super::headers::{Headers, Mark};
 use super::locked::Locked;
 use super::rule::{Fault, Rule};
 
@@ -28,6 +28,7 @@ pub(super) struct Live {
     pub(super) expires: Instant,
     created: Instant,
     mine: bool,
+    marks: Vec<Mark>,
     hits: AtomicU64,
     point_hits: Arc<AtomicU64>,
     misses: AtomicU64,
@@ -71,6 +72,11 @@ impl Live {
             expires: created + rule.ttl_ms.duration(),
             created,
             mine,
+            marks: rule
+                .header
+                .iter()
+                .map(|(name, value)| Mark::new(name, value))
+                .collect(),
             draws: AtomicU64::new(seed_of(&rule)),
             ballast: Locked::new(ballast),
             gone: CancellationToken::new(),
@@ -87,11 +93,7 @@ impl Live {
     /// Decides about one call at this rule's point; a hit is counted as held until [`Live::release`].
     pub(super) fn decide<H: Headers + ?Sized>(&self, headers: &H) -> Match {
         let fits = self.mine
-            && self
-                .rule
-                .header
-                .iter()
-                .all(|(name, value)| headers.header(name) == Some(value.as_str()))
+            && self.marks.iter().all(|mark| headers.carries(mark))
             && self.in_time()
             && self.draw() < self.rule.percent.share();
         if !fits {

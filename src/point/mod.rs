@@ -13,7 +13,7 @@ mod locked;
 mod points;
 mod rule;
 
-pub use headers::Headers;
+pub use headers::{Headers, Mark};
 pub use hit::{Hit, Outcome, Tamper};
 pub use live::RuleState;
 pub use locked::Locked;

@@ -47,6 +47,24 @@ async fn only_a_marked_call_at_the_point_of_the_named_instance_is_hit() {
 }
 
 #[tokio::test]
+async fn a_mark_is_found_among_http_headers_whatever_the_case_of_its_name() {
+    let points = Points::new("order", "order-0");
+    points.put(slow(json!({}))).unwrap();
+    let call = |name: &'static str, value: &'static str| {
+        let header = (
+            axum::http::HeaderName::from_bytes(name.as_bytes()).unwrap(),
+            axum::http::HeaderValue::from_static(value),
+        );
+        points
+            .check("coupon.query", &axum::http::HeaderMap::from_iter([header]))
+            .is_some()
+    };
+    assert!(call("X-DRILL", "coupon-slow"));
+    assert!(!call("x-drill", "coupon-slow-2"));
+    assert!(!call("x-drill-2", "coupon-slow"));
+}
+
+#[tokio::test]
 async fn a_share_of_the_calls_is_hit() {
     let points = Points::new("order", "order-0");
     points.put(slow(json!({"percent": 20.0}))).unwrap();
