@@ -215,25 +215,32 @@ fn attach(home: &Path) {
     console.leave();
 }
 
-fn demo(home: &Path) {
-    let took = (0..DEMOS)
-        .map(|_| {
-            let mut console = Console::start(home, &["demo", "--quick"]);
-            let took = console.until("frame", is_frame);
-            // Nothing was injected yet: this ends the run at once.
-            console.press("r");
-            console.until("end", |screen| {
-                screen.contains("CLEAR") || screen.contains("REFUSED")
-            });
-            console.leave();
-            took
-        })
-        .collect();
-    tell_first_frames("demo", took);
+/// One demo at its beginning: nothing is injected yet, so that it ends at once.
+fn one_demo() -> Duration {
+    let home = tempfile::tempdir().expect("a directory");
+    let mut console = Console::start(home.path(), &["demo", "--quick"]);
+    let took = console.until("frame", is_frame);
+    console.until("run", |screen| {
+        screen.contains("PREFLIGHT") || screen.contains("BASELINE")
+    });
+    console.leave();
+    let ended = Command::new(BINARY)
+        .args(["recover", "--all"])
+        .env("ALLCLEAR_STATE_DIR", home.path().join("state"))
+        .env("XDG_RUNTIME_DIR", home.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .status();
+    assert!(ended.is_ok(), "the demo cannot be ended");
+    took
+}
+
+fn demo() {
+    tell_first_frames("demo", (0..DEMOS).map(|_| one_demo()).collect());
 }
 
 fn main() {
     let home = tempfile::tempdir().expect("a directory");
     attach(home.path());
-    demo(home.path());
+    demo();
 }

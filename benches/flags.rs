@@ -148,10 +148,10 @@ async fn main() {
     let of = |part: fn(&Ours) -> Duration| median(all.iter().map(part).collect());
     let (ours, hand) = (of(|o| o.removed), median(hands));
     println!("{FLAGS} flags among {} keys, median of {ROUNDS}", FLAGS + OTHERS);
-    println!("  found                       {:.0?}", of(|o| o.found));
-    println!("  found and unlinked          {ours:.0?}");
-    println!("  and read back as gone       {:.0?}", of(|o| o.read_back));
-    println!("  redis-cli --scan | unlink   {hand:.0?}");
+    println!("  found                       {:.2?}", of(|o| o.found));
+    println!("  found and unlinked          {ours:.2?}");
+    println!("  and read back as gone       {:.2?}", of(|o| o.read_back));
+    println!("  redis-cli --scan | unlink   {hand:.2?}");
     println!(
         "  bound, no slower: {}",
         if ours <= hand { "met" } else { "MISSED" }

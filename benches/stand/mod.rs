@@ -54,15 +54,12 @@ pub struct World {
     pub made: AtomicU64,
     /// When the last rule went.
     pub emptied: Mutex<Option<Instant>>,
-    /// When bad pages left, by instance.
-    pub bad_pages: Mutex<BTreeMap<usize, Vec<Instant>>>,
     /// Breakers that are still open.
     pub open: AtomicU64,
 }
 
 /// One instance.
 struct Service {
-    number: usize,
     world: Arc<World>,
     rules: Mutex<BTreeMap<String, Value>>,
     open: AtomicBool,
@@ -92,7 +89,6 @@ impl Services {
         for number in 0..count {
             let held = (0..rules).map(|n| (rule_id(number, n), rule_json(number, n)));
             let service = Arc::new(Service {
-                number,
                 world: world.clone(),
                 rules: Mutex::new(held.collect()),
                 open: AtomicBool::new(open),
@@ -151,10 +147,6 @@ fn router(service: Arc<Service>) -> Router {
 
 async fn page(State(service): State<Arc<Service>>) -> String {
     let bad = service.world.bad.load(SeqCst);
-    if bad {
-        let mut pages = service.world.bad_pages.lock().await;
-        pages.entry(service.number).or_default().push(Instant::now());
-    }
     let (busy, success) = if bad { (BUSY, 0.5) } else { (1, 1.0) };
     format!("busy {busy}\nsuccess {success}\n")
 }
