@@ -72,7 +72,7 @@ impl Heap {
 
     async fn stop_the_world(&self) {
         let full = (LIVE + self.points.ballast_bytes()) as f64 / MAX as f64;
-        let pause = self.dice.latency(3.0 + 700.0 * (full - 0.6).clamp(0.0, 0.4), 0.2);
+        let pause = self.dice.latency(3.0 + 900.0 * (full - 0.6).clamp(0.0, 0.4), 0.2);
         self.garbage.store(0, Relaxed);
         self.pauses.observe(pause);
         self.stopped_until

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::point::Locked;
 
 /// A use longer than this is a thread that was stuck.
-const STUCK: Duration = Duration::from_millis(150);
+const STUCK: Duration = Duration::from_millis(200);
 
 /// How soon a thread is free again after a call that held it for long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
