@@ -8,7 +8,10 @@ use std::{
 
 use rustix::{process::setsid, stdio::dup2_stdout};
 
-use super::{error::Failure, options::Keeper};
+use super::{
+    error::Failure,
+    options::{Deadman, Keeper},
+};
 use crate::{
     journal::{RunDir, StateDir},
     keeper::{
@@ -44,9 +47,9 @@ pub fn keeper(state_dir: Option<std::path::PathBuf>, args: &Keeper) -> Result<u8
 }
 
 /// Watches the keeper, and becomes it when it is lost.
-pub fn deadman(state_dir: Option<std::path::PathBuf>, args: &Keeper) -> Result<u8, Failure> {
+pub fn deadman(state_dir: Option<std::path::PathBuf>, args: &Deadman) -> Result<u8, Failure> {
     let run = RunDir::at(&args.run_dir);
-    match deadman::watch()? {
+    match deadman::watch(args.keeper)? {
         Watched::Over => Ok(0),
         Watched::Lost(cause) => {
             // A full or read-only disk takes the log, never the recovery.

@@ -125,7 +125,7 @@ pub enum Command {
     Keeper(Keeper),
     /// The process that watches the keeper
     #[command(hide = true)]
-    Deadman(Keeper),
+    Deadman(Deadman),
 }
 
 impl Command {
@@ -435,7 +435,7 @@ pub struct Completions {
     pub shell: clap_complete::Shell,
 }
 
-/// `keeper` and `deadman`
+/// `keeper`
 #[derive(Debug, Args)]
 pub struct Keeper {
     /// The run's directory
@@ -444,4 +444,15 @@ pub struct Keeper {
     /// Take the run over and put everything back
     #[arg(long)]
     pub recover: bool,
+}
+
+/// `deadman`
+#[derive(Debug, Args)]
+pub struct Deadman {
+    /// The run's directory
+    #[arg(long)]
+    pub run_dir: PathBuf,
+    /// The process that is watched: the keeper that started this one
+    #[arg(long)]
+    pub keeper: u32,
 }

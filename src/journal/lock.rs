@@ -111,9 +111,10 @@ fn open(path: &Path) -> Result<File, StateError> {
 }
 
 fn write_over(file: &mut File, text: &str) -> io::Result<()> {
-    file.set_len(0)?;
+    // Over the old text first: on a full disk there is room for that, and none for a new block.
     file.rewind()?;
-    file.write_all(text.as_bytes())
+    file.write_all(text.as_bytes())?;
+    file.set_len(text.len() as u64)
 }
 
 fn read_holder(file: &mut File) -> Holder {
@@ -150,13 +151,7 @@ impl KeeperLock {
     /// # Errors
     /// As for [`KeeperLock::try_take`], once the time is up.
     pub fn take_within(run: &RunDir, id: &RunId, pid: u32, within: Span) -> Result<Self, LockError> {
-        let deadline = now() + within;
-        loop {
-            match Self::try_take(run, id, pid) {
-                Err(LockError::HeldBy { .. }) if now() < deadline => pause(AGAIN),
-                other => return other,
-            }
-        }
+        patiently(within, || Self::try_take(run, id, pid))
     }
 
     /// Who is the keeper of that run now; `None` if nobody is.
@@ -174,6 +169,17 @@ impl KeeperLock {
             Ok(()) => Ok(None),
             Err(TryLockError::WouldBlock) => Ok(Some(read_holder(&mut file))),
             Err(TryLockError::Error(e)) => Err(StateError::io("lock", &path, e)),
+        }
+    }
+}
+
+/// Tries again while someone holds the lock, but no longer than `within`.
+pub(super) fn patiently<L>(within: Span, attempt: impl Fn() -> Result<L, LockError>) -> Result<L, LockError> {
+    let deadline = now() + within;
+    loop {
+        match attempt() {
+            Err(LockError::HeldBy { .. }) if now() < deadline => pause(AGAIN),
+            other => return other,
         }
     }
 }

@@ -16,13 +16,14 @@ use crate::model::{
     phase::Phase,
     plan::Plan,
     secret::Secrets,
+    time::Span,
 };
 
 use super::{
     durable::{check_ours, new_private_file, private_dir, sync_dir},
     error::StateError,
     head,
-    lock::{EnvironmentLock, Holder, KeeperLock, LockError},
+    lock::{EnvironmentLock, Holder, KeeperLock, LockError, patiently},
     run_dir::RunDir,
     tail,
 };
@@ -213,6 +214,20 @@ impl StateDir {
             let summary = self.summary(before.clone());
             self.run_dir(before).path().is_dir() && summary.outcome.is_none()
         })
+    }
+
+    /// The same, as soon as a holder that is dying is gone, but within `patience`. Blocks the thread.
+    ///
+    /// # Errors
+    /// As for [`StateDir::lock_environment`], once the time is up.
+    pub fn lock_environment_within(
+        &self,
+        environment: &EnvironmentName,
+        run: &RunId,
+        pid: u32,
+        patience: Span,
+    ) -> Result<EnvironmentLock, LockError> {
+        patiently(patience, || self.lock_environment(environment, run, pid))
     }
 
     fn summary(&self, run: RunId) -> RunSummary {

@@ -35,27 +35,37 @@ pub enum Watched {
     Lost(Cause),
 }
 
-/// Watches the parent process through the pipe at standard input. Returns only when the keeper has said that the run
-/// is over, or when it is dead.
+/// Watches the keeper, our parent `keeper`, through the pipe at standard input. Returns only when the keeper has said
+/// that the run is over, or when it is dead.
 ///
 /// # Errors
 /// If the parent cannot be watched; nothing was said then, and the keeper finds that its deadman is no deadman.
-pub fn watch() -> io::Result<Watched> {
+pub fn watch(keeper: u32) -> io::Result<Watched> {
     // A group of its own: a signal to the keeper's group shall not take the deadman along.
     let _ = setsid();
-    let parent = getppid().ok_or_else(|| io::Error::other("no parent process"))?;
-    let keeper = pidfd_open(parent, PidfdFlags::empty())?;
-    if getppid() != Some(parent) {
+    let Some(parent) = parent_if(keeper) else {
+        // It died before we looked, and our parent is whoever takes in orphans: nobody to watch, least of all to kill.
+        return Ok(lost(None, "it died while its deadman began"));
+    };
+    let descriptor = pidfd_open(parent, PidfdFlags::empty())?;
+    if parent_if(keeper).is_none() {
         // The keeper died in between, and the number may be someone else's by now.
         return Ok(lost(None, "it died while its deadman began"));
     }
-    writeln!(io::stdout(), "{READY}")?;
-    io::stdout().flush()?;
+    let said = writeln!(io::stdout(), "{READY}").and_then(|()| io::stdout().flush());
+    if said.is_err() {
+        return Ok(lost(Some(&descriptor), "it took no word of its deadman"));
+    }
     Ok(listen(
         &mut File::from(io::stdin().as_fd().try_clone_to_owned()?),
         parent,
-        &keeper,
+        &descriptor,
     ))
+}
+
+/// Our parent, if it is still the keeper that started us.
+fn parent_if(keeper: u32) -> Option<Pid> {
+    getppid().filter(|parent| u32::try_from(parent.as_raw_pid()) == Ok(keeper))
 }
 
 fn listen(pipe: &mut File, parent: Pid, keeper: &OwnedFd) -> Watched {

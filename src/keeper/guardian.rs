@@ -36,6 +36,7 @@ pub(super) async fn guard(
     mut beats: watch::Receiver<u64>,
     mut ended: watch::Receiver<bool>,
     to_engine: mpsc::UnboundedSender<Ask>,
+    up: watch::Sender<bool>,
 ) {
     while !*ended.borrow() {
         match start(&state, &run).await {
@@ -43,6 +44,7 @@ pub(super) async fn guard(
                 let pid = child.id().unwrap_or_default();
                 // An engine that has ended needs no deadman; `ended` follows.
                 let _ = to_engine.send(Ask::DeadmanReady { pid });
+                up.send_replace(true);
                 feed(&mut child, stdin, stdout, &mut beats, &mut ended).await;
                 let _ = child.start_kill();
                 let _ = timeout(ACKNOWLEDGE, child.wait()).await;
@@ -66,7 +68,9 @@ async fn start(state: &Path, run: &Path) -> io::Result<(Child, ChildStdin, BufRe
         .arg("--state-dir")
         .arg(state)
         .arg("--run-dir")
-        .arg(run);
+        .arg(run)
+        .arg("--keeper")
+        .arg(std::process::id().to_string());
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -15,6 +15,7 @@ use crate::{
     journal::{self, Journal, KeeperLock, LockError, RunDir, StateDir, StateError},
     model::{
         event::{Event, Outcome},
+        ids::RunId,
         phase::Cause,
         time::Span,
     },
@@ -24,6 +25,9 @@ use crate::{
 
 /// How long a keeper that takes over waits for the lock of the one before it, which is dead or about to be.
 const LOCK_PATIENCE: Span = Span::seconds(10);
+
+/// How long a fresh run waits for its deadman before it begins. Without one it is never armed.
+const DEADMAN_PATIENCE: Span = Span::seconds(5);
 
 /// How the role is entered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,13 +82,16 @@ pub async fn keep(
         LOCK_PATIENCE
     };
     let _lock = KeeperLock::take_within(run, &plan.run, pid, patience)?;
-    let environment = state.lock_environment(&plan.environment.name, &plan.run, pid)?;
+    let environment = state.lock_environment_within(&plan.environment.name, &plan.run, pid, patience)?;
     let (journal, history) = Journal::open(run)?;
     let facts = journal::facts(&history.events);
     let damage: Vec<String> = history.damage.iter().map(ToString::to_string).collect();
     if facts.closed.is_some() {
         // The keeper before has said its last word, and may have died before it could tidy up.
         run.remove_secrets()?;
+        if let Some(socket) = run.socket() {
+            wire::remove_stale(&socket).await?;
+        }
         environment.release();
         return Ok(None);
     }
@@ -107,12 +114,7 @@ pub async fn keep(
             state: view.clone(),
         }
     };
-    let socket = super::socket_of(&plan.run);
-    let (server, asks) = Server::bind(&socket, hello, hub.clone(), now).await?;
-    if let Err(error) = run.record_socket(&socket) {
-        // Other terminals can work the path out; a full disk must not stop a recovery.
-        tracing::warn!(%error, "the socket's place is not recorded");
-    }
+    let (server, asks) = listen_at(run, &plan.run, hello, hub.clone(), now).await?;
 
     let (to_engine, engine_asks) = mpsc::unbounded_channel();
     let (events, event_feed) = mpsc::unbounded_channel();
@@ -120,17 +122,23 @@ pub async fn keep(
     let publishing = tokio::spawn(publish(event_feed, view, hub.clone()));
     let (beat, beats) = watch::channel(0u64);
     let (end, ended) = watch::channel(false);
+    let (up, mut guarded) = watch::channel(false);
     let guarding = tokio::spawn(guardian::guard(
         state.path().to_owned(),
         run.path().to_owned(),
         beats,
         ended,
         to_engine.clone(),
+        up,
     ));
     let listening = tokio::spawn(listen(asks, to_engine.clone()));
     let counting = tokio::spawn(count(hub, to_engine.clone()));
     let signalled = on_signals(to_engine)?;
     ready();
+    if entry == Entry::Fresh {
+        // From the first record on there is someone to take over. A recovery waits for nobody.
+        let _ = tokio::time::timeout(DEADMAN_PATIENCE.into(), guarded.wait_for(|up| *up)).await;
+    }
 
     let setup = Setup {
         plan,
@@ -165,6 +173,29 @@ pub async fn keep(
         task.abort();
     }
     Ok(Some(outcome))
+}
+
+/// Listens where the keeper before did, so that consoles find us; elsewhere if that place is gone.
+async fn listen_at(
+    run: &RunDir,
+    id: &RunId,
+    hello: wire::Hello,
+    hub: Hub,
+    state: impl Fn() -> StateAt<RunView> + Clone + Send + Sync + 'static,
+) -> Result<(Server, Asks), WireError> {
+    let before = run.socket();
+    if let Some(socket) = &before
+        && let Ok(bound) = Server::bind(socket, hello.clone(), hub.clone(), state.clone()).await
+    {
+        return Ok(bound);
+    }
+    let socket = super::socket_of(id);
+    let bound = Server::bind(&socket, hello, hub, state).await?;
+    if let Err(error) = run.record_socket(&socket) {
+        // Consoles of the same login find it all the same, and no recovery waits for a full disk.
+        tracing::warn!(%error, "the socket's place is not recorded");
+    }
+    Ok(bound)
 }
 
 /// Folds every event into the state that new consoles get, then tells those that look.

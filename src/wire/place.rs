@@ -118,6 +118,18 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|m| (m.dev(), m.ino()))
 }
 
+/// Removes the socket of a keeper that is gone, if it is still there.
+///
+/// # Errors
+/// [`WireError::InUse`] if someone answers at it.
+pub async fn remove_stale(path: &Path) -> Result<(), WireError> {
+    match path.parent().map_or(Ok(()), check) {
+        Err(WireError::NobodyThere { .. }) => return Ok(()),
+        other => other?,
+    }
+    remove_if_stale(path).await
+}
+
 async fn remove_if_stale(path: &Path) -> Result<(), WireError> {
     let path = path.to_owned();
     match UnixStream::connect(&path).await {
