@@ -150,11 +150,7 @@ impl Engine {
     /// The answer to a create, whenever it comes.
     pub(super) fn injected(&mut self, fault: FaultId, result: Result<Option<Span>, DriverError>) {
         // An answer that never came says nothing: the rule may still land.
-        if result
-            .as_ref()
-            .err()
-            .is_none_or(|e| e.certainty() == Took::NotDone)
-        {
+        if settles(&result) {
             self.shared.answered(&fault);
         }
         let now = self.clock.now();
@@ -296,5 +292,37 @@ impl Engine {
             let what = format!("fault {fault} is gone from its injector before its step is over");
             self.ledger.emit(Body::Warning(what));
         }
+    }
+}
+
+/// Whether after this answer the fault is there or not, and cannot land later.
+fn settles(result: &Result<Option<Span>, DriverError>) -> bool {
+    !result
+        .as_ref()
+        .is_err_and(|error| error.certainty() == Took::Unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_create_that_timed_out_or_broke_off_may_still_land() {
+        let what = || "PUT http://order-0/chaos/rules/x".to_owned();
+        let timed_out = DriverError::TimedOut {
+            what: what(),
+            after: Span::seconds(5),
+        };
+        let lost = DriverError::Lost {
+            what: what(),
+            why: "reset".into(),
+        };
+        let refused = DriverError::Refused {
+            what: what(),
+            status: Some(422),
+            answer: "no such point".into(),
+        };
+        assert!(!settles(&Err(timed_out)) && !settles(&Err(lost)));
+        assert!(settles(&Err(refused)) && settles(&Ok(None)));
     }
 }

@@ -92,7 +92,7 @@ async fn stop_load(scene: &Scene, intent: &FaultIntent) -> Fate {
 async fn clear(scene: &Scene, base: &str, faults: Vec<&FaultIntent>, reach: Reach) -> Vec<Fate> {
     let point = scene.drivers.point();
     let (begin, deadline) = (Instant::now(), scene.deadline());
-    let late = begin + scene.drivers.patience().late.into();
+    let mut late = begin + scene.drivers.patience().late.into();
     let mut landed: BTreeSet<&FaultId> = faults
         .iter()
         .map(|f| &f.id)
@@ -112,7 +112,11 @@ async fn clear(scene: &Scene, base: &str, faults: Vec<&FaultIntent>, reach: Reac
                 );
                 Ok((there, deleted))
             }
-            Err(error) => Err(error),
+            Err(error) => {
+                // One that does not answer may have our create lying before it: the wait begins when it answers again.
+                late = Instant::now() + scene.drivers.patience().late.into();
+                Err(error)
+            }
         };
         let (settled, hopeless) = match &look {
             Ok((there, deleted)) => {

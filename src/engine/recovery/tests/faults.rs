@@ -147,6 +147,46 @@ async fn a_create_that_lands_late_is_still_deleted() {
 }
 
 #[tokio::test]
+async fn an_instance_that_hung_gets_the_whole_wait_again_once_it_answers() {
+    let injector = Injector::default();
+    let (stand, environment) = one(&injector).await;
+    let intent = intent(&stand.address, "order-0", 1);
+    let patience = Patience {
+        late: Span::millis(800),
+        step: Span::seconds(20),
+        ..SHORT
+    };
+    injector.latency.store(600_000, Relaxed);
+    let unanswered = |ledger: &mut Ledger| ledger.answered = false;
+    let stage = stage_with(
+        environment,
+        nothing_to_do(),
+        unanswered,
+        Secrets::none(),
+        patience,
+    );
+    let (hung, id, intents) = (injector.clone(), intent.id.to_string(), [intent]);
+    let waking = async {
+        tokio::time::sleep(Span::millis(1_200).into()).await;
+        hung.latency.store(0, Relaxed);
+        let before = hung.requests.load(Relaxed);
+        while hung.requests.load(Relaxed) < before + 4 {
+            tokio::task::yield_now().await;
+        }
+        // What lay before it is carried out only now.
+        hung.insert("7f3a", &id).await;
+    };
+    let (end, ()) = tokio::join!(super::super::faults(&stage.scene, &intents), waking);
+    assert_eq!(
+        (end.state, end.gone.len()),
+        (StepState::Done, 1),
+        "{}",
+        end.detail
+    );
+    assert!(injector.ids().await.is_empty());
+}
+
+#[tokio::test]
 async fn an_answered_create_that_has_expired_costs_no_waiting() {
     let (stand, environment) = one(&Injector::default()).await;
     let patience = Patience {
