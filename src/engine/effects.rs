@@ -1,8 +1,13 @@
 //! Carries out what the machine wants done, and hands back what came of it.
 
+use std::panic::AssertUnwindSafe;
+
+use futures::FutureExt;
+use tokio::sync::mpsc::UnboundedSender;
+
 use super::{
     Done, Engine,
-    recovery::{self, Scene, StepEnd},
+    recovery::{self, Repair, Scene, StepEnd},
 };
 use crate::{
     drill::{Effect, Input, StepResult},
@@ -10,7 +15,7 @@ use crate::{
     model::{
         event::{Body, Outcome, Period},
         phase::Phase,
-        recovery::{Leftover, Milestone, StepId, StepReport, StepState},
+        recovery::{Certainty, Leftover, Milestone, StepId, StepReport, StepState},
         text::{Lang, Word},
         time::Span,
         undo::FaultIntent,
@@ -67,7 +72,8 @@ impl Engine {
         self.spawn(async move {
             let is_needed = needed || matches!(step, StepId::Faults | StepId::Injector);
             let end = if is_needed {
-                carry_out_step(&scene, step, &intents).await
+                let work = carry_out_step(&scene, step, &intents);
+                or_if_it_panics(work, || Some(defect(step))).await
             } else {
                 None
             };
@@ -118,7 +124,8 @@ impl Engine {
         self.spawn(async move {
             let end = match scene.plan.drill.recovery.commands.get(index) {
                 Some(command) if needed || command.check.is_some() => {
-                    recovery::command(&scene, command).await
+                    let work = recovery::command(&scene, command);
+                    or_if_it_panics(work, || defect(command.after)).await
                 }
                 _ => nothing(),
             };
@@ -130,7 +137,12 @@ impl Engine {
         let scene = self.scene();
         let done = self.done.clone();
         self.spawn(async move {
-            let _ = done.send(Done::Assessed(recovery::needs_repair(&scene).await));
+            let unknown = || Repair {
+                unknown: vec![DEFECT.to_owned()],
+                ..Repair::default()
+            };
+            let repair = or_if_it_panics(recovery::needs_repair(&scene), unknown).await;
+            let _ = done.send(Done::Assessed(repair));
         });
     }
 
@@ -140,23 +152,11 @@ impl Engine {
         let (scene, intents, done) = (self.scene(), self.intents(), self.done.clone());
         let unknown = self.unknown.clone();
         self.spawn(async move {
-            let mut found = recovery::left_behind(&scene).await;
-            let mut again: Vec<StepId> = found.iter().map(|l| l.step).collect();
-            again.sort_unstable();
-            again.dedup();
-            for step in &again {
-                if let Some(end) = carry_out_step(&scene, *step, &intents).await {
-                    let _ = done.send(Done::Again { step: *step, end });
-                }
-            }
-            if !again.is_empty() {
-                found = recovery::left_behind(&scene).await;
-            }
+            let work = last_read(&scene, &intents, &done);
+            let (mut found, repaired) =
+                or_if_it_panics(work, || (defect(StepId::Verify).leftovers, false)).await;
             found.extend(unknown);
-            let _ = done.send(Done::FinalRead {
-                found,
-                repaired: !again.is_empty(),
-            });
+            let _ = done.send(Done::FinalRead { found, repaired });
         });
     }
 
@@ -214,6 +214,54 @@ impl Engine {
             tracing::error!(%error, state = Phase::Closed.word(Lang::En), "the last record is not durable");
         }
         self.ended = Some(outcome);
+    }
+}
+
+/// Reads everything; what is found is put back once more and read again. Gives what is left, and whether it did so.
+async fn last_read(
+    scene: &Scene,
+    intents: &[FaultIntent],
+    done: &UnboundedSender<Done>,
+) -> (Vec<Leftover>, bool) {
+    let mut found = recovery::left_behind(scene).await;
+    let mut again: Vec<StepId> = found.iter().map(|l| l.step).collect();
+    // A fault that was never read back as gone may land still: one look that finds nothing proves nothing.
+    again.extend((!intents.is_empty()).then_some(StepId::Faults));
+    again.sort_unstable();
+    again.dedup();
+    for step in &again {
+        if let Some(end) = carry_out_step(scene, *step, intents).await {
+            let _ = done.send(Done::Again { step: *step, end });
+        }
+    }
+    if !again.is_empty() {
+        found = recovery::left_behind(scene).await;
+    }
+    (found, !again.is_empty())
+}
+
+const DEFECT: &str = "a defect of allclear itself: this step panicked";
+
+/// A step that panicked has not said what it did: nobody may take it for done, and nobody waits for it for ever.
+async fn or_if_it_panics<T>(work: impl Future<Output = T>, instead: impl FnOnce() -> T) -> T {
+    AssertUnwindSafe(work)
+        .catch_unwind()
+        .await
+        .unwrap_or_else(|_| instead())
+}
+
+fn defect(step: StepId) -> StepEnd {
+    StepEnd {
+        state: StepState::Failed,
+        detail: DEFECT.to_owned(),
+        leftovers: vec![Leftover {
+            step,
+            what: format!("whatever step {step:?} puts back"),
+            why: DEFECT.to_owned(),
+            by_hand: None,
+            certainty: Certainty::Unknown,
+        }],
+        gone: Vec::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The ledger: numbers events, has them written, and passes them on. The engine alone writes in it.
 
-use std::{future::Future, iter, thread};
+use std::{future::Future, iter, mem, thread};
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -108,6 +108,7 @@ fn write_all(
     records: &std::sync::mpsc::Receiver<Record>,
     failed: &mpsc::UnboundedSender<JournalError>,
 ) {
+    let mut told = false;
     // What has come while the disk was busy is written together: a thousand intents wait for it a few times.
     while let Ok(first) = records.recv() {
         let batch: Vec<Record> = iter::once(first)
@@ -115,6 +116,10 @@ fn write_all(
             .take(AT_ONCE)
             .collect();
         let results = journal.append_all(batch.iter().map(|record| &record.event));
+        // Whatever still fits in, the disk is full: the ballast is for last words, and nothing new may be begun.
+        if journal.is_full() && !mem::replace(&mut told, true) {
+            let _ = failed.send(journal.full());
+        }
         for (record, result) in batch.into_iter().zip(results) {
             match (record.durable, result) {
                 (Some(waiting), result) => drop(waiting.send(result)),

@@ -435,11 +435,14 @@ impl Engine {
 
     fn tick(&mut self) {
         let now = self.clock.now();
-        let gap = now.since(self.last_tick);
+        let slept = clock::slept(self.last_tick, now);
         self.last_tick = now;
-        if gap > clock::SUSPEND_GAP && self.machine.fault_may_be_live() {
+        if let Some(gap) = slept
+            && self.machine.fault_may_be_live()
+        {
             self.feed(Input::Recover(Cause::Slept { ms: gap.0 }));
         }
+        self.reap();
         if let Some(error) = self.ledger.failure() {
             self.journal_failed(&error.to_string());
         }
@@ -478,6 +481,18 @@ impl Engine {
         }
     }
 
+    /// Lets go of what has ended. Something that panicked is a defect of ours, and is told.
+    fn reap(&mut self) {
+        while let Some(ended) = self.tasks.try_join_next() {
+            if let Err(error) = ended
+                && error.is_panic()
+            {
+                self.ledger
+                    .emit(Body::Warning(format!("a defect of allclear: {error}")));
+            }
+        }
+    }
+
     fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(task);
     }
@@ -485,7 +500,7 @@ impl Engine {
 
 impl Engine {
     /// Takes what something that ran beside has to say.
-    async fn handle(&mut self, done: Done) {
+    fn handle(&mut self, done: Done) {
         match done {
             Done::Check(check) => self.ledger.emit(Body::Check(check)),
             Done::Preflight(found) => self.preflighted(*found).await,

@@ -31,6 +31,7 @@ pub struct Journal {
     buffered: u64,
     lost_readings: u64,
     last_seq: u64,
+    full: bool,
 }
 
 impl Journal {
@@ -55,6 +56,7 @@ impl Journal {
             buffered: 0,
             lost_readings: 0,
             last_seq,
+            full: false,
         };
         Ok((writer, history))
     }
@@ -67,6 +69,18 @@ impl Journal {
     /// How many readings could not be kept, for want of room or another failure of the disk.
     pub fn lost_readings(&self) -> u64 {
         self.lost_readings
+    }
+
+    /// Whether the disk was full: readings are lost, and the journal lives on the room set aside for its last words.
+    pub fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// That the disk is full, as an error.
+    pub fn full(&self) -> JournalError {
+        JournalError::Full {
+            path: self.journal.path.clone(),
+        }
     }
 
     /// Appends an event. One that is not a reading is durable when this returns `Ok`; a reading is buffered, and its
@@ -153,7 +167,8 @@ impl Journal {
         if self.buffer.is_empty() {
             return;
         }
-        if self.samples.append(&self.buffer).is_err() {
+        if let Err(error) = self.samples.append(&self.buffer) {
+            self.full |= is_full(&error);
             self.lost_readings += self.buffered;
         }
         self.buffer.clear();
@@ -175,6 +190,7 @@ impl Journal {
         }
         match self.journal.sync() {
             Err(e) if is_full(&e) => {
+                self.full = true;
                 self.release_ballast();
                 self.journal.sync()
             }
@@ -188,6 +204,7 @@ impl Journal {
     }
 
     fn write_with_the_ballast(&mut self, line: &[u8]) -> Result<(), JournalError> {
+        self.full = true;
         self.release_ballast();
         self.journal.append(line).map_err(|e| self.failed("write", e))
     }

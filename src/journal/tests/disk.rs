@@ -45,6 +45,7 @@ fn on_a_full_disk_the_ballast_gives_the_journal_its_last_words() {
         journal.append(&reading).unwrap();
     }
     assert!(journal.lost_readings() > 0, "readings do not get the ballast");
+    assert!(journal.is_full(), "and whoever asks is told");
 
     let long = "w".repeat(2000);
     let mut written = 1;
