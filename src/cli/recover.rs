@@ -11,9 +11,15 @@ use crate::{
     drill::outcome::exit,
     journal::{self, KeeperLock, RunDir, StateDir},
     keeper,
-    model::{event::Outcome, ids::RunId, recovery::Recovered},
+    model::{event::Outcome, ids::RunId, recovery::Recovered, time::Span},
     wire,
 };
+
+/// How long a keeper that does not answer, or the next one, is waited for.
+const NEXT_KEEPER: Span = Span::seconds(20);
+
+/// How often it is told again.
+const AGAIN: std::time::Duration = std::time::Duration::from_millis(200);
 
 pub fn recover(common: &Common, args: &Recover) -> Result<u8, Failure> {
     let state = context::state(context::state_dir_of(common))?;
@@ -70,7 +76,7 @@ fn recover_one(common: &Common, state: &StateDir, run: &RunId, dir: &RunDir) -> 
         Some(holder) => {
             let pid = holder.pid.map(|p| p.to_string()).unwrap_or_else(|| "?".into());
             println!("run {run}: its keeper (pid {pid}) is told to put everything back");
-            tell(run, dir)?;
+            tell(run, dir, &pid)?;
         }
         None => {
             println!("run {run}: no keeper is alive; a new one puts everything back");
@@ -92,13 +98,26 @@ fn recover_one(common: &Common, state: &StateDir, run: &RunId, dir: &RunDir) -> 
     }
 }
 
-/// The plain word, which every version of a keeper understands.
-fn tell(run: &RunId, dir: &RunDir) -> Result<(), Failure> {
-    let socket = dir.socket().unwrap_or_else(|| keeper::socket_of(run));
-    super::runtime()?
-        .block_on(wire::stop(&socket))
-        .map(|_| ())
-        .map_err(|e| Failure::Lost(format!("the keeper of run {run} does not answer: {e}")))
+/// The plain word, which every version of a keeper understands. One that has just been lost does not hear it; its
+/// deadman recovers without being told, and needs a few seconds to be sure.
+fn tell(run: &RunId, dir: &RunDir, pid: &str) -> Result<(), Failure> {
+    super::runtime()?.block_on(async {
+        let begin = tokio::time::Instant::now();
+        loop {
+            let socket = dir.socket().unwrap_or_else(|| keeper::socket_of(run));
+            let Err(error) = wire::stop(&socket).await else { return Ok(()) };
+            if journal::facts(&journal::without_readings(dir)?.events).closed.is_some() {
+                return Ok(());
+            }
+            if Span::from(begin.elapsed()) > NEXT_KEEPER {
+                return Err(Failure::Lost(format!(
+                    "the keeper of run {run} does not answer: {error}; if it hangs, end it (kill -9 {pid}) and type \
+                     `allclear recover {run}` again"
+                )));
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+    })
 }
 
 fn said(outcome: &Outcome) -> &'static str {
