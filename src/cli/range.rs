@@ -24,6 +24,9 @@ use crate::{
 /// How long a range that was left alone waits for the run on it: no drill that it serves is longer.
 const LONGEST_RUN: Duration = Duration::from_secs(3600);
 
+/// Looks in a row that find no keeper: between a keeper that died and the one that takes over there is none.
+const ALONE: u32 = 6;
+
 pub fn range(_common: &Common, args: &Args) -> Result<u8, Failure> {
     match &args.action {
         RangeAction::Up(up) => self::up(up),
@@ -105,7 +108,9 @@ async fn left_alone(runs: &Path) {
     let mut rest = [0u8; 64];
     while !matches!(stdin.read(&mut rest).await, Ok(0) | Err(_)) {}
     let deadline = tokio::time::Instant::now() + LONGEST_RUN;
-    while tokio::time::Instant::now() < deadline && any_kept(runs) {
+    let mut alone = 0;
+    while tokio::time::Instant::now() < deadline && alone < ALONE {
+        alone = if any_kept(runs) { 0 } else { alone + 1 };
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
 }
