@@ -1,0 +1,132 @@
+//! Keeper and deadman killed at once: the fault ends by itself, and the debt is told until it is paid.
+
+use std::{process::Command, time::Duration};
+
+use rustix::process::Signal;
+use tokio::time::Instant;
+
+use crate::{
+    proc,
+    run::Run,
+    shop::{ALLCLEAR, Shop, until},
+};
+
+async fn both_killed(shop: &Shop, fault: &str) -> Run {
+    let mut run = Run::start(shop, fault).await;
+    run.kill_console();
+    run.until_has("fault_live").await;
+    shop.is_harmed().await;
+    let (deadman, keeper) = (run.deadman().expect("a deadman"), run.keeper().expect("a keeper"));
+    assert!(proc::signal(deadman, Signal::KILL) && proc::signal(keeper, Signal::KILL));
+    until("nobody is left", async || run.processes().is_empty()).await;
+    run
+}
+
+/// `recover` as from another terminal: no configuration, no variable of the first one.
+fn recover_from_elsewhere(run: &Run) -> (Option<i32>, String) {
+    let mut command = Command::new(ALLCLEAR);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    command.env_clear().env("PATH", path).current_dir("/");
+    let output = command
+        .arg("recover")
+        .arg("--state-dir")
+        .arg(run.place.state())
+        .output()
+        .expect("recover");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    (output.status.code(), said)
+}
+
+#[tokio::test]
+async fn both_killed_the_fault_expires_and_what_is_owed_is_told_and_paid() {
+    let shop = Shop::open().await;
+    let run = both_killed(&shop, "4s").await;
+    // Nine seconds after it was made the instance drops it; there is nobody else to do it.
+    shop.no_rules_within(Duration::from_secs(15), Instant::now())
+        .await;
+    assert!(
+        !shop.left().await.is_empty(),
+        "flags and breakers are as the drill left them"
+    );
+
+    let listed = run.place.allclear(&shop, &["runs"]).output().expect("runs");
+    let said = String::from_utf8_lossy(&listed.stderr).into_owned();
+    assert!(said.contains(&format!("OWED: run {}", run.id())), "{said}");
+    assert!(said.contains("order-0"), "{said}");
+
+    let (code, said) = recover_from_elsewhere(&run);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.trim_end().ends_with("ALL CLEAR"), "{said}");
+    run.ends().await;
+    run.assert_nothing_left(&shop, "recovered from elsewhere").await;
+
+    let records = run.records();
+    let (code, said) = recover_from_elsewhere(&run);
+    assert_eq!(
+        (code, said.trim_end()),
+        (Some(0), "nothing to recover: every run is over")
+    );
+    let named = run
+        .place
+        .allclear(&shop, &["recover", &run.id()])
+        .output()
+        .expect("recover");
+    assert_eq!(named.status.code(), Some(0));
+    let said = String::from_utf8_lossy(&named.stdout).into_owned();
+    assert!(said.contains("is over: ALL CLEAR; nothing was changed"), "{said}");
+    assert_eq!(run.records(), records);
+    let listed = run.place.allclear(&shop, &["runs"]).output().expect("runs");
+    assert!(!String::from_utf8_lossy(&listed.stderr).contains("OWED"));
+}
+
+#[tokio::test]
+async fn both_killed_recover_ends_a_fault_that_is_still_live() {
+    let shop = Shop::open().await;
+    let run = both_killed(&shop, "10m").await;
+    assert!(!shop.rules().await.is_empty(), "the fault is live");
+    // Another drill on the same environment would stand on a broken system.
+    let drill = run.place.drill("1200ms");
+    let second = run
+        .place
+        .allclear(&shop, &["run", "--plain", drill.to_str().expect("a path")])
+        .output();
+    let second = second.expect("run");
+    assert_eq!(second.status.code(), Some(5), "{second:?}");
+    let said = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert!(said.contains(&format!("allclear recover {}", run.id())), "{said}");
+    let (code, said) = recover_from_elsewhere(&run);
+    assert_eq!(code, Some(0), "{said}");
+    run.ends().await;
+    run.assert_nothing_left(&shop, "recovered from elsewhere").await;
+}
+
+#[tokio::test]
+async fn a_damaged_journal_is_no_reason_to_think_that_nothing_was_done() {
+    let shop = Shop::open().await;
+    let run = both_killed(&shop, "10m").await;
+    let path = run.dir().expect("a run").join("journal.jsonl");
+    let journal = std::fs::read_to_string(&path).expect("a journal");
+    assert!(journal.contains("fault_intended"));
+    std::fs::write(&path, journal.replace("fault_intended", "fault_intendeX")).expect("damaged");
+    let (code, said) = recover_from_elsewhere(&run);
+    assert_eq!(code, Some(0), "{said}");
+    run.ends().await;
+    run.assert_nothing_left(&shop, "recovered from a damaged journal")
+        .await;
+}
+
+#[tokio::test]
+async fn a_deadman_whose_keeper_is_gone_already_takes_its_new_parent_for_nobody() {
+    let shop = Shop::open().await;
+    let run = both_killed(&shop, "10m").await;
+    // Its parent is this test: were it taken for the keeper, the test would be killed.
+    let mut deadman = run.place.allclear(&shop, &["deadman", "--keeper", "1"]);
+    let status = deadman
+        .arg("--run-dir")
+        .arg(run.dir().expect("a run"))
+        .status()
+        .expect("a deadman");
+    assert_eq!(status.code(), Some(0));
+    run.ends().await;
+    run.assert_nothing_left(&shop, "taken over").await;
+}
