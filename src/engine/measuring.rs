@@ -335,7 +335,8 @@ impl Engine {
             .or_else(|| watch.query.scope.as_ref().map(ToString::to_string))
             .unwrap_or_default();
         let (limit, samples) = self.limits.get(state.index).cloned().unwrap_or_default();
-        format!("{metric} {place} {value} ({limit}), {} of {samples}", state.bad)
+        let bad = state.bad.min(samples);
+        format!("{metric} {place} {value} ({limit}), {bad} of {samples}")
     }
 
     pub(super) fn restart_guard(&mut self) {
