@@ -17,7 +17,7 @@ const EVERYWHERE: &str = "Options of every command";
     about = "A game-day console: break it on purpose, put it back with one key, prove that nothing is left",
     after_help = "\
 Examples:
-  allclear demo                       the built-in shop and a slow coupon service
+  allclear demo                       a shop with a slow coupon service
   allclear check expectations/*.yaml  are these drills sound? touches nothing
   allclear run coupon-slow --env preprod
   allclear recover                    put back what any run has left
@@ -146,7 +146,7 @@ pub struct Looking {
 /// `demo`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  allclear demo\n  allclear demo --quick --plain --weakness no-coupon-fallback"
+    after_help = "Examples:\n  allclear demo\n  allclear demo --quick --plain\n  allclear demo --weakness no-coupon-fallback   see the drill falsified\n\nr puts everything back, q leaves. `allclear range up --help` lists the weaknesses."
 )]
 pub struct Demo {
     /// Under a minute: shorter baseline and injection
@@ -192,7 +192,7 @@ fn parse_span(text: &str) -> Result<crate::model::time::Span, String> {
 /// `attach`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  allclear attach                       the newest run\n  allclear attach 7f3a --read-only      no key changes anything\n  allclear attach --plain | tee log     lines instead of screens\n\nq, Ctrl-C twice and a closed terminal leave: the run goes on."
+    after_help = "Examples:\n  allclear attach                       the newest run\n  allclear attach 7f3a --read-only      no key changes anything\n  allclear attach --plain | tee log     lines instead of screens\n\nq and a closed terminal leave, and the run goes on. r and Ctrl-C put everything back."
 )]
 pub struct Attach {
     /// The run: its id, the beginning of it, or `latest`
@@ -367,7 +367,7 @@ pub enum RangeAction {
 /// `range up`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  allclear range up\n  allclear range up --weakness no-coupon-fallback\n  allclear range up --free-ports --json\n\nThe environment `range` is built in and looks at the fixed ports:\n  allclear run coupon-slow --env range"
+    after_help = "Examples:\n  allclear range up\n  allclear range up --weakness no-coupon-fallback\n  allclear range up --free-ports --json\n\nWeaknesses: no-coupon-fallback, breaker-stays-open, flags-stay, retry-storm,\n  cart-enrich, negative-stock-accepted, flow-control-connects, header-lost,\n  slow-drain\n\nThe environment `range` is built in and looks at the fixed ports:\n  allclear run coupon-slow --env range"
 )]
 pub struct RangeUp {
     /// Make the shop weak

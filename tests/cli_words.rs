@@ -1,0 +1,122 @@
+//! What the commands say about themselves, as people and shells read it.
+
+use std::process::{Command, Output};
+
+fn allclear(args: &[&str]) -> Output {
+    let home = tempfile::tempdir().expect("a directory");
+    Command::new(env!("CARGO_BIN_EXE_allclear"))
+        .args(args)
+        .env_clear()
+        .env("HOME", home.path())
+        .env("COLUMNS", "80")
+        .current_dir(home.path())
+        .output()
+        .expect("it starts")
+}
+
+fn said(args: &[&str]) -> String {
+    let output = allclear(args);
+    assert!(output.status.success(), "{args:?}: {output:?}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+const COMMANDS: [&[&str]; 21] = [
+    &[],
+    &["demo"],
+    &["run"],
+    &["attach"],
+    &["recover"],
+    &["smoke"],
+    &["check"],
+    &["list"],
+    &["runs"],
+    &["show"],
+    &["export"],
+    &["verify"],
+    &["replay"],
+    &["judge"],
+    &["range"],
+    &["range", "up"],
+    &["range", "status"],
+    &["schema"],
+    &["completions"],
+    &["man"],
+    &["help"],
+];
+
+#[test]
+fn the_help_of_every_command() {
+    for command in COMMANDS.iter().filter(|c| **c != ["help"]) {
+        let help = said(&[*command, &["--help"]].concat());
+        insta::assert_snapshot!(format!("help_{}", command.join("_")), help);
+    }
+}
+
+#[test]
+fn no_command_is_left_out_of_the_help_that_is_looked_at() {
+    for line in said(&["--help"])
+        .lines()
+        .skip_while(|l| *l != "Commands:")
+        .skip(1)
+        .take_while(|l| !l.is_empty())
+    {
+        let name = line.split_whitespace().next().expect("a name");
+        assert!(
+            COMMANDS.iter().any(|c| c.first() == Some(&name)),
+            "{name} has no snapshot"
+        );
+    }
+}
+
+#[test]
+fn every_weakness_is_named_in_the_help() {
+    let help = said(&["range", "up", "--help"]);
+    for weakness in allclear::range::Weakness::ALL {
+        assert!(help.contains(weakness.name()), "{}", weakness.name());
+    }
+}
+
+#[test]
+fn completions_and_the_man_page_know_every_command() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = said(&["completions", shell]);
+        for name in ["demo", "recover", "range", "--weakness", "--junit"] {
+            assert!(script.contains(name.trim_start_matches('-')), "{shell}: {name}");
+        }
+        assert!(
+            !script.contains("deadman"),
+            "{shell} offers what only allclear itself starts"
+        );
+    }
+    let page = said(&["man"]);
+    assert!(page.starts_with(".ie") && page.contains(".TH allclear 1"));
+    for command in COMMANDS.iter().filter(|c| !c.is_empty() && **c != ["help"]) {
+        let section = format!(".SH \"allclear {}\"", command.join(" "));
+        assert!(page.contains(&section), "{section}");
+    }
+    assert!(!page.contains("deadman"));
+}
+
+#[test]
+fn a_slip_of_the_hand_is_answered_with_the_way_on() {
+    let cases: [(&[&str], i32, &str); 8] = [
+        (&["rnu"], 2, "similar subcommand"),
+        (&["run"], 2, "<DRILL>"),
+        (&["run", "coupon-slwo"], 2, "did you mean `coupon-slow`?"),
+        (&["show", "zzz"], 2, "`allclear runs` lists"),
+        (&["verify", "nowhere"], 2, "nowhere"),
+        (
+            &["range", "status", "--port", "1"],
+            2,
+            "`allclear range up` starts one",
+        ),
+        (&["demo", "--weakness", "tired"], 2, "no-coupon-fallback"),
+        (&["replay", "--speed", "0"], 2, "above 0"),
+    ];
+    for (args, code, way) in cases {
+        let output = allclear(args);
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {err}");
+        assert!(err.contains(way), "{args:?}: {err}");
+    }
+}

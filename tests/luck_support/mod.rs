@@ -1,0 +1,56 @@
+//! The binary, a range of its own, and a place for its files: what the end-to-end tests are made of.
+#![allow(dead_code, unused_imports, reason = "each test file uses its own part")]
+
+mod place;
+mod program;
+mod real;
+mod shop;
+
+pub use place::Place;
+pub use program::{Ended, Program};
+pub use real::{Prometheus, Redis, say};
+pub use shop::Shop;
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// The coupon drill, with these changes.
+pub fn drill(changes: &[(&str, &str)]) -> String {
+    changed(include_str!("../luck/coupon-slow.yaml"), changes)
+}
+
+/// The drill whose verdicts do not matter, with these changes.
+pub fn any_verdict(changes: &[(&str, &str)]) -> String {
+    changed(include_str!("../luck/any-verdict.yaml"), changes)
+}
+
+fn changed(drill: &str, changes: &[(&str, &str)]) -> String {
+    let mut text = drill.to_owned();
+    for (from, to) in changes {
+        assert!(text.contains(from), "the drill has no `{from}`");
+        text = text.replace(from, to);
+    }
+    text
+}
+
+/// Asks until it holds. The deadline is for a busy machine.
+pub async fn until<F: Future<Output = bool>>(what: &str, mut holds: impl FnMut() -> F) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !holds().await {
+        assert!(Instant::now() < deadline, "not within 60 s: {what}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// A port that is free now.
+pub fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("its address").port()
+}
+
+/// Leave to run a range: one at a time, so that its answers stay quick on a small machine.
+pub async fn turn() -> tokio::sync::SemaphorePermit<'static> {
+    static TURNS: tokio::sync::Semaphore = tokio::sync::Semaphore::const_new(1);
+    TURNS.acquire().await.expect("never closed")
+}
