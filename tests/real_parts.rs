@@ -119,12 +119,41 @@ async fn a_prometheus_that_comes_back_in_time_lets_the_run_end_all_clear() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn samples_too_seldom_for_the_guard_or_the_windows_are_refused_before_the_start() {
+async fn what_could_not_be_watched_is_refused_before_the_start_each_with_its_query() {
     let (shop, _prometheus, place) = stand(&[], "5s", &drill(&[])).await;
+    let wrong = [
+        ("matrix", "up[1m]"),
+        ("several", "order_threads_busy"),
+        ("text", "\"text\""),
+        ("nothing", "no_such_metric"),
+    ];
+    let metrics: String = wrong
+        .iter()
+        .map(|(id, query)| {
+            format!("  - {{id: {id}, title: x, kind: system, unit: count, promql: '{query}'}}\n")
+        })
+        .collect();
+    let dashboard =
+        include_str!("../dashboards/shop.yaml").replace("panels:\n", &format!("{metrics}panels:\n"));
+    place.file("dashboards/shop.yaml", dashboard);
     let ended = place.run(&["run", "drill.yaml", "--plain"]).await.with_code(5);
-    let ended = ended
-        .saying("guard's rhythm")
-        .saying("windows of 1s, a sample every 5s");
+    let refused = |what: &str, how: &str| {
+        let line = ended
+            .out
+            .lines()
+            .find(|l| l.contains(&format!("check {what}: REFUSED")));
+        assert!(
+            line.is_some_and(|l| l.contains(how)),
+            "{what} {how}:\n{}",
+            ended.out
+        );
+    };
+    refused("guard's rhythm", "every 5s");
+    refused("windows", "windows of 1s, a sample every 5s");
+    refused("query matrix", "up[1m]");
+    refused("query several", "order_threads_busy");
+    refused("query text", "text");
+    assert!(ended.out.contains("no_such_metric"), "{}", ended.out);
     assert!(!ended.out.contains("BASELINE"), "{}", ended.out);
     shop.is_as_before().await;
 }
