@@ -77,6 +77,7 @@ fn name(number: usize) -> InstanceName {
 
 fn take_over(plan: Plan, facts: Facts) -> Engine {
     let begin = Begin::TakeOver {
+        damage: Vec::new(),
         facts: Box::new(facts),
         cause: Cause::Asked { by: "bench".into() },
     };

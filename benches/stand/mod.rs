@@ -284,8 +284,8 @@ impl Engine {
             drivers: Arc::new(Drivers::new(&plan, Secrets::none()).expect("the clients")),
             plan: Arc::new(plan),
             secrets: Secrets::none(),
-            clock: Clock::Boot,
-            ledger: Ledger::new(Clock::Boot, 0, journal, watchers),
+            clock: Clock,
+            ledger: Ledger::new(Clock, 0, journal, watchers),
             asks: asked,
             heartbeat: Box::new(|| {}),
         };

@@ -500,7 +500,7 @@ impl Engine {
 
 impl Engine {
     /// Takes what something that ran beside has to say.
-    fn handle(&mut self, done: Done) {
+    async fn handle(&mut self, done: Done) {
         match done {
             Done::Check(check) => self.ledger.emit(Body::Check(check)),
             Done::Preflight(found) => self.preflighted(*found).await,

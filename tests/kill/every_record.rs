@@ -90,7 +90,12 @@ async fn one(shop: &Shop, victim: Victim, record: usize) -> Option<Fate> {
     let gone = no_rule_for_good(shop, &run, begin, &when).await;
     run.ends().await;
     run.assert_nothing_left(shop, &when).await;
-    for warning in run.journal().iter().map(|e| &e["body"]["warning"]).filter(|w| !w.is_null()) {
+    for warning in run
+        .journal()
+        .iter()
+        .map(|e| &e["body"]["warning"])
+        .filter(|w| !w.is_null())
+    {
         println!("{when}: {warning}");
     }
     Some(Fate {
