@@ -33,20 +33,26 @@ pub(super) struct Track {
     pub hits: Option<Hits>,
     /// When it was read back as gone.
     pub gone: Option<Moment>,
-    /// Whether its creation was confirmed.
-    pub live: bool,
+    /// When its creation was confirmed.
+    pub live: Option<Moment>,
     /// Whether its injector stopped telling of it while its step still ran.
     pub vanished: bool,
 }
 
 impl Track {
+    /// Whether an injector that was asked at this time must have told of it. One that was asked while the fault was being
+    /// made may have answered before it.
+    fn must_be_there(&self, asked: Moment) -> bool {
+        self.live.is_some_and(|since| asked >= since) && !self.vanished && self.gone.is_none()
+    }
+
     pub fn inherited(fact: &FaultFact) -> Self {
         let gone = (fact.state == crate::journal::FaultState::Gone).then_some(Moment::default());
         Self {
             intent: fact.intent.clone(),
             hits: None,
             gone,
-            live: true,
+            live: Some(Moment::default()),
             vanished: false,
         }
     }
@@ -88,7 +94,7 @@ impl Engine {
                     intent: intent.clone(),
                     hits: None,
                     gone: None,
-                    live: false,
+                    live: None,
                     vanished: false,
                 },
             );
@@ -160,7 +166,7 @@ impl Engine {
             Ok(_) if gone => {}
             Ok(ttl) => {
                 if let Some(track) = self.faults.get_mut(&fault) {
-                    track.live = true;
+                    track.live = Some(now);
                 }
                 let expires = ttl.map(|t| now + t);
                 self.ledger.emit(Body::FaultLive { fault, expires });
@@ -232,7 +238,11 @@ impl Engine {
             let (drivers, done) = (self.drivers.clone(), self.done.clone());
             self.spawn(async move {
                 let rules = drivers.point().rules(&base).await.map_err(|e| e.to_string());
-                let _ = done.send(Done::Hits { base, rules });
+                let _ = done.send(Done::Hits {
+                    base,
+                    asked: now,
+                    rules,
+                });
             });
         }
         for fault in loads {
@@ -262,7 +272,7 @@ impl Engine {
     }
 
     /// What the rules of an instance say about this run's faults there.
-    pub(super) fn rules(&mut self, base: &str, rules: &[crate::drivers::point::RuleSeen]) {
+    pub(super) fn rules(&mut self, base: &str, asked: Moment, rules: &[crate::drivers::point::RuleSeen]) {
         let known: Vec<_> = self
             .faults
             .values()
@@ -272,18 +282,18 @@ impl Engine {
         for fault in known {
             match rules.iter().find(|r| r.id == fault.as_str()) {
                 Some(rule) => self.hits(fault, rule.counters()),
-                None => self.missing_rule(&fault),
+                None => self.missing_rule(&fault, asked),
             }
         }
     }
 
     /// A live fault is not at its injector any more while its step still runs: the target was restarted, or someone
     /// removed it. What is measured from here on is measured without it.
-    fn missing_rule(&mut self, fault: &FaultId) {
+    fn missing_rule(&mut self, fault: &FaultId, asked: Moment) {
         let Some(track) = self.faults.get_mut(fault) else {
             return;
         };
-        if !track.live || track.vanished || track.gone.is_some() || self.machine.phase() != Phase::Running {
+        if !track.must_be_there(asked) || self.machine.phase() != Phase::Running {
             return;
         }
         let step = track.intent.step.clone();
@@ -305,6 +315,33 @@ fn settles(result: &Result<Option<Span>, DriverError>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_injector_asked_while_the_fault_was_made_says_nothing_by_its_silence() {
+        let run = crate::model::ids::RunId::new("7f3a").unwrap();
+        let instance = crate::model::ids::InstanceName::new("order-0").unwrap();
+        let step = crate::model::ids::StepName::new("s").unwrap();
+        let mut track = Track {
+            intent: FaultIntent {
+                id: FaultId::new(&run, &step, &instance, 0),
+                step,
+                instance,
+                what: "w".into(),
+                undo: UndoFault::Load,
+                expires_in: None,
+            },
+            hits: None,
+            gone: None,
+            live: None,
+            vanished: false,
+        };
+        assert!(!track.must_be_there(Moment(5)));
+        track.live = Some(Moment(10));
+        assert!(!track.must_be_there(Moment(9)));
+        assert!(track.must_be_there(Moment(10)));
+        track.gone = Some(Moment(20));
+        assert!(!track.must_be_there(Moment(21)));
+    }
 
     #[test]
     fn a_create_that_timed_out_or_broke_off_may_still_land() {

@@ -140,6 +140,7 @@ enum Done {
     },
     Hits {
         base: String,
+        asked: Moment,
         rules: Result<Vec<RuleSeen>, String>,
     },
     LoadHits {
@@ -506,8 +507,8 @@ impl Engine {
             Done::Preflight(found) => self.preflighted(*found).await,
             Done::Fetched(fetch) => self.fetched(*fetch),
             Done::Tripped { meter, fetch } => self.tripped(meter, *fetch),
-            Done::Hits { base, rules } => match rules {
-                Ok(rules) => self.rules(&base, &rules),
+            Done::Hits { base, asked, rules } => match rules {
+                Ok(rules) => self.rules(&base, asked, &rules),
                 Err(error) => tracing::debug!(%base, %error, "counters not read"),
             },
             Done::LoadHits { fault, hits } => self.hits(fault, hits),
