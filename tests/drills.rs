@@ -15,6 +15,12 @@ static RANGES: Semaphore = Semaphore::const_new(2);
 /// The longest that a run may take, on a busy machine.
 const RUN: Duration = Duration::from_secs(300);
 
+/// A machine that is busy with something else stops a range for seconds. allclear then says that it cannot tell (refused,
+/// not established) or that the guard saw enough, and never anything else: such a run is made again.
+const ATTEMPTS: usize = 3;
+const REFUSED: i32 = 5;
+const NOT_SURE: [Option<i32>; 4] = [Some(1), Some(3), Some(REFUSED), Some(6)];
+
 /// What a row of the sheet must say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Row {
@@ -68,7 +74,7 @@ macro_rules! table {
 table! {
     a_slow_coupon_is_skipped: "coupon-slow", [] => Held, [Expected; 6];
     without_a_fallback_a_slow_coupon_fails_orders: "coupon-slow", ["no-coupon-fallback"]
-        => Falsified, [Expected, Open, Unexpected, Expected, Open, Open];
+        => Falsified, [Expected, Open, Unexpected, Expected, Expected, Expected];
     a_breaker_that_stays_open_is_seen_after_the_fault: "coupon-slow", ["breaker-stays-open"]
         => Falsified, [Open, Expected, Expected, Expected, Unexpected, Expected];
     flags_that_stay_are_seen_after_the_fault: "coupon-slow", ["flags-stay"]
@@ -104,6 +110,37 @@ table! {
 
 async fn run(drill: &str, weaknesses: &[&str], end: End, rows: &[Row]) {
     let _turn = RANGES.acquire().await.expect("nobody closes it");
+    let mut attempts = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let seen = attempt(drill, weaknesses).await;
+        let contradicted = misses(&seen.run, rows, |said, must| firm(said) && said != must);
+        assert_eq!(contradicted, Vec::<String>::new(), "{}", seen.said);
+        let open = misses(&seen.run, rows, |said, must| said != must);
+        if open.is_empty() && seen.code == Some(end.code()) {
+            let last = format!("{}\nALL CLEAR\n", end.word());
+            assert!(seen.said.ends_with(&last), "not {}: {}", end.word(), seen.said);
+            return;
+        }
+        assert!(
+            NOT_SURE.contains(&seen.code),
+            "exit {:?} instead of {}, {open:?}: {}",
+            seen.code,
+            end.code(),
+            seen.said
+        );
+        attempts.push(format!("exit {:?}, {open:?}\n{}", seen.code, seen.said));
+    }
+    panic!("not established in {ATTEMPTS} attempts:\n{}", attempts.join("\n"));
+}
+
+struct Seen {
+    code: Option<i32>,
+    said: String,
+    run: Value,
+}
+
+/// One run on a range of its own. Whatever came of it, nothing is left.
+async fn attempt(drill: &str, weaknesses: &[&str]) -> Seen {
     let shop = Shop::open(weaknesses).await;
     let file = shortened(&shop, drill);
     let file = file.to_str().expect("a name of ours");
@@ -111,26 +148,28 @@ async fn run(drill: &str, weaknesses: &[&str], end: End, rows: &[Row]) {
         .output(&["run", file, "--plain", "--baseline", "24s"], RUN)
         .await;
     let said = String::from_utf8_lossy(&ended.stdout).into_owned() + &String::from_utf8_lossy(&ended.stderr);
-
     let shown = shop.output(&["show", "latest", "--json"], RUN).await.stdout;
-    let run: Value = serde_json::from_slice(&shown).unwrap_or_else(|e| panic!("{e}\n{said}"));
-    assert_eq!(misses(&run, rows), Vec::<String>::new(), "{said}");
-    assert_eq!(ended.status.code(), Some(end.code()), "{said}");
-    assert!(
-        said.ends_with(&format!("{}\nALL CLEAR\n", end.word())),
-        "not {}: {said}",
-        end.word()
-    );
-    nothing_is_left(&shop.status().await, &said);
+    let run = serde_json::from_slice(&shown).unwrap_or_else(|e| panic!("{e}\n{said}"));
+    if ended.status.code() != Some(REFUSED) {
+        nothing_is_left(&shop.status().await, &said);
+    }
+    Seen {
+        code: ended.status.code(),
+        said,
+        run,
+    }
 }
 
-/// The rows that say something else than they must.
-fn misses(run: &Value, rows: &[Row]) -> Vec<String> {
+/// Whether a verdict claims something.
+fn firm(verdict: &str) -> bool {
+    matches!(verdict, "AS EXPECTED" | "UNEXPECTED" | "NOT EXERCISED")
+}
+
+/// The rows of which `wrong` says so, given what they say and what they must.
+fn misses(run: &Value, rows: &[Row], wrong: impl Fn(&str, &str) -> bool) -> Vec<String> {
     let sheet = run["rows"].as_array().cloned().unwrap_or_default();
+    assert_eq!(sheet.len(), rows.len(), "rows of the sheet");
     let mut misses = Vec::new();
-    if sheet.len() != rows.len() {
-        misses.push(format!("{} rows instead of {}", sheet.len(), rows.len()));
-    }
     for (row, must) in sheet.iter().zip(rows) {
         let must = match must {
             Expected => "AS EXPECTED",
@@ -138,8 +177,9 @@ fn misses(run: &Value, rows: &[Row]) -> Vec<String> {
             NotExercised => "NOT EXERCISED",
             Open => continue,
         };
-        if row["state"]["verdict"] != must {
-            misses.push(format!("not {must}: {row}"));
+        let said = row["state"]["verdict"].as_str().unwrap_or("NO DATA");
+        if wrong(said, must) {
+            misses.push(format!("{said} instead of {must}: {row}"));
         }
     }
     misses
