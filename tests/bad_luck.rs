@@ -107,7 +107,7 @@ async fn a_wrong_file_is_said_with_its_line_and_what_to_write_instead() {
             "drill.yaml:18",
             "instance",
         ),
-        ("    duration: 25s\n", "", "drill.yaml:20", "duration"),
+        ("    duration: 30s\n", "", "drill.yaml:20", "duration"),
         (
             "max_concurrent: 40",
             "max_concurent: 40",
@@ -368,7 +368,7 @@ async fn an_abort_pages_when_the_faults_are_gone_and_no_secret_is_written_anywhe
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_evidence_of_a_run_is_whole_until_a_byte_is_changed_and_machines_can_read_it() {
-    let shop = Shop::open(&[]).await;
+    let shop = Shop::alone(&[]).await;
     let place = Place::with(&shop.scraped());
     place.file("expectations/drill.yaml", drill(&[]));
     let redis = shop
@@ -467,7 +467,7 @@ async fn the_evidence_of_a_run_is_whole_until_a_byte_is_changed_and_machines_can
 
 #[tokio::test(flavor = "multi_thread")]
 async fn smoke_runs_drills_one_after_another_and_reports_them_to_the_pipeline() {
-    let shop = Shop::open(&["--weakness", "no-coupon-fallback"]).await;
+    let shop = Shop::alone(&["--weakness", "no-coupon-fallback"]).await;
     let place = Place::with(&shop.scraped());
     place.file("a.yaml", drill(&[("drill: coupon-slow", "drill: first")]));
     let sound = [

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// A range, a Prometheus that has begun to scrape it, and a place with an environment of both.
 async fn stand(range: &[&str], interval: &str, drill: &str) -> (Shop, Prometheus, Place) {
-    let shop = Shop::open(range).await;
+    let shop = Shop::alone(range).await;
     let prometheus = Prometheus::scraping(&shop, interval).await;
     prometheus.has_samples(shop.instances().len()).await;
     let metrics = format!("prometheus: {{url: \"{}\", every: 500ms}}", prometheus.url());
@@ -73,7 +73,7 @@ async fn a_weak_shop_is_falsified_through_a_real_prometheus_and_redis_as_by_a_di
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_prometheus_that_dies_in_mid_fault_aborts_the_run_and_what_is_not_known_is_said() {
-    let short = [("within: 2m", "within: 15s"), ("duration: 25s", "duration: 60s")];
+    let short = [("within: 2m", "within: 15s"), ("duration: 30s", "duration: 60s")];
     let (shop, mut prometheus, place) = stand(&[], "500ms", &drill(&short)).await;
     let run = place.start(&["run", "drill.yaml", "--plain"]);
     run.says(" LIVE").await;
@@ -104,7 +104,7 @@ async fn a_prometheus_that_dies_in_mid_fault_aborts_the_run_and_what_is_not_know
 #[tokio::test(flavor = "multi_thread")]
 async fn a_prometheus_that_comes_back_in_time_lets_the_run_end_all_clear() {
     let (shop, mut prometheus, place) =
-        stand(&[], "500ms", &drill(&[("duration: 25s", "duration: 60s")])).await;
+        stand(&[], "500ms", &drill(&[("duration: 30s", "duration: 60s")])).await;
     let run = place.start(&["run", "drill.yaml", "--plain"]);
     run.says(" LIVE").await;
     prometheus.kill().await;

@@ -49,8 +49,12 @@ pub fn free_port() -> u16 {
     listener.local_addr().expect("its address").port()
 }
 
-/// Leave to run a range: two at once, so that their answers stay quick on a small machine.
-pub async fn turn() -> tokio::sync::SemaphorePermit<'static> {
-    static TURNS: tokio::sync::Semaphore = tokio::sync::Semaphore::const_new(2);
-    TURNS.acquire().await.expect("never closed")
+/// How many ranges run at once: more, and their answers are no longer quick on a small machine.
+const RANGES: u32 = 2;
+
+/// Leave to run a range: beside another, or alone where a verdict needs quiet.
+pub async fn turn(alone: bool) -> tokio::sync::SemaphorePermit<'static> {
+    static TURNS: tokio::sync::Semaphore = tokio::sync::Semaphore::const_new(RANGES as usize);
+    let share = if alone { RANGES } else { 1 };
+    TURNS.acquire_many(share).await.expect("never closed")
 }

@@ -17,7 +17,15 @@ pub struct Shop {
 impl Shop {
     /// Opens a range; `options` as for `range up`.
     pub async fn open(options: &[&str]) -> Self {
-        let turn = super::turn().await;
+        Self::begin(options, super::turn(false).await).await
+    }
+
+    /// Opens a range while no other runs.
+    pub async fn alone(options: &[&str]) -> Self {
+        Self::begin(options, super::turn(true).await).await
+    }
+
+    async fn begin(options: &[&str], turn: tokio::sync::SemaphorePermit<'static>) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut command = Command::new(env!("CARGO_BIN_EXE_allclear"));
         command
