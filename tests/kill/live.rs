@@ -58,9 +58,13 @@ async fn keeper_lost(signal: Signal) {
 #[tokio::test]
 async fn the_deadman_killed_or_stopped_in_mid_fault_is_replaced_and_the_run_goes_on() {
     let shop = Shop::open().await;
-    let mut run = Run::start(&shop, "20s").await;
+    let mut run = Run::start(&shop, "40s").await;
     run.until_has("fault_live").await;
-    for signal in [Signal::KILL, Signal::STOP] {
+    for (already, signal) in [Signal::KILL, Signal::STOP].into_iter().enumerate() {
+        until("a deadman that has said so", async || {
+            run.count("deadman_ready") > already
+        })
+        .await;
         let first = run.deadman().expect("a deadman");
         assert!(proc::signal(first, signal));
         until("another deadman", async || {
@@ -79,12 +83,7 @@ async fn the_deadman_killed_or_stopped_in_mid_fault_is_replaced_and_the_run_goes
         Some(6),
         "no row to establish, and all clear"
     );
-    let lost = run
-        .journal()
-        .iter()
-        .filter(|e| !e["body"]["deadman_lost"].is_null())
-        .count();
-    assert_eq!(lost, 2);
+    assert_eq!(run.count("deadman_lost"), 2);
     run.assert_nothing_left(&shop, "deadman lost").await;
 }
 

@@ -97,7 +97,7 @@ impl Run {
 
     /// Starts it with this command.
     pub async fn with(place: Place, command: &mut Command) -> Self {
-        let console = command.stdout(Stdio::null()).stderr(Stdio::inherit()).spawn();
+        let console = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let run = Self {
             place,
             console: Some(console.expect("a console")),
@@ -196,6 +196,14 @@ impl Run {
         self.journal().iter().any(|e| !e["body"][kind].is_null())
     }
 
+    /// How many records of this kind there are.
+    pub fn count(&self, kind: &str) -> usize {
+        self.journal()
+            .iter()
+            .filter(|e| !e["body"][kind].is_null())
+            .count()
+    }
+
     pub async fn until_has(&self, kind: &str) {
         until(kind, async || self.has(kind)).await;
     }
@@ -271,7 +279,12 @@ impl Run {
     /// Fails if anything is left of a run that is over, in the shop or on the machine.
     pub async fn assert_nothing_left(&self, shop: &Shop, when: &str) {
         let outcome = self.outcome().expect("closed");
-        assert_eq!(outcome["recovered"], "RECOVERED", "{when}: {outcome}");
+        let told = self
+            .journal()
+            .into_iter()
+            .filter(|e| !e["body"]["may_remain"].is_null())
+            .next_back();
+        assert_eq!(outcome["recovered"], "RECOVERED", "{when}: {outcome}; {told:?}");
         let left = shop.left().await;
         assert!(left.is_empty(), "{when}: {left:?}");
         let sockets = self.place.sockets();
