@@ -33,7 +33,7 @@ const HELD: [&str; 4] = ["AS EXPECTED"; 4];
 async fn a_real_prometheus_and_a_real_redis_give_the_verdicts_of_a_direct_scrape() {
     let redis = Redis::start().await;
     redis.say("SET degrade:order:before 1").await.expect("set");
-    let (shop, _prometheus, place) = stand(&["--redis", &redis.url()], "500ms", &drill(&[])).await;
+    let (shop, _prometheus, place) = stand(&["--redis", &redis.url()], "1s", &drill(&[])).await;
     let through_both = place.run(&["run", "drill.yaml", "--plain"]).await;
     through_both.with_code(0).saying("HELD").saying("ALL CLEAR");
     assert_eq!(verdicts(&place).await, HELD);
@@ -74,7 +74,7 @@ async fn a_weak_shop_is_falsified_through_a_real_prometheus_and_redis_as_by_a_di
 #[tokio::test(flavor = "multi_thread")]
 async fn a_prometheus_that_dies_in_mid_fault_aborts_the_run_and_what_is_not_known_is_said() {
     let short = [("within: 2m", "within: 15s"), ("duration: 30s", "duration: 60s")];
-    let (shop, mut prometheus, place) = stand(&[], "500ms", &drill(&short)).await;
+    let (shop, mut prometheus, place) = stand(&[], "1s", &drill(&short)).await;
     let run = place.start(&["run", "drill.yaml", "--plain"]);
     run.says(" LIVE").await;
     prometheus.kill().await;
@@ -104,7 +104,7 @@ async fn a_prometheus_that_dies_in_mid_fault_aborts_the_run_and_what_is_not_know
 #[tokio::test(flavor = "multi_thread")]
 async fn a_prometheus_that_comes_back_in_time_lets_the_run_end_all_clear() {
     let (shop, mut prometheus, place) =
-        stand(&[], "500ms", &drill(&[("duration: 30s", "duration: 60s")])).await;
+        stand(&[], "1s", &drill(&[("duration: 30s", "duration: 60s")])).await;
     let run = place.start(&["run", "drill.yaml", "--plain"]);
     run.says(" LIVE").await;
     prometheus.kill().await;

@@ -120,7 +120,7 @@ impl Shop {
 
     /// The pages of all instances, read directly.
     pub fn scraped(&self) -> String {
-        self.environment("scrape: {every: 500ms}", "")
+        self.environment("scrape: {every: 1s}", "")
     }
 
     pub fn pid(&self) -> u32 {
