@@ -103,8 +103,7 @@ async fn a_prometheus_that_dies_in_mid_fault_aborts_the_run_and_what_is_not_know
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_prometheus_that_comes_back_in_time_lets_the_run_end_all_clear() {
-    let (shop, mut prometheus, place) =
-        stand(&[], "1s", &drill(&[("duration: 30s", "duration: 60s")])).await;
+    let (shop, mut prometheus, place) = stand(&[], "1s", &drill(&[("duration: 30s", "duration: 60s")])).await;
     let run = place.start(&["run", "drill.yaml", "--plain"]);
     run.says(" LIVE").await;
     prometheus.kill().await;
