@@ -112,7 +112,7 @@ async fn a_slow_drain_keeps_the_thread_of_a_long_call_until_it_is_freed() {
         pool.acquire(QUICK).await.expect("free"),
         pool.acquire(QUICK).await.expect("free"),
     );
-    tokio::time::advance(Duration::from_millis(200)).await;
+    tokio::time::advance(Duration::from_millis(250)).await;
     drop(long);
     assert_eq!(pool.busy(), 2);
     pool.free_one_stuck();

@@ -432,7 +432,6 @@ fn what_is_said_stays_as_it_is_in_all_versions() {
             r#"{"recover":{"by":"me"}}"#,
             r#"{"extend":{"by":300000}}"#,
             r#"{"note":{"by":"me","text":"x"}}"#,
-            r#"{"own":{"yes":true}}"#,
         ]
     );
     let hello = FromKeeper::<()>::Hello(hello());
