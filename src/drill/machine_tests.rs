@@ -249,7 +249,10 @@ fn all_clear_needs_the_hold_time_and_a_clean_last_read() {
         at(77),
     );
     assert_eq!(closed(&effects), None, "what may come right is looked at again");
-    assert!(!m.step(quiet(true), at(80)).contains(&Effect::ReadEverything), "what was put back has to hold");
+    assert!(
+        !m.step(quiet(true), at(80)).contains(&Effect::ReadEverything),
+        "what was put back has to hold"
+    );
     assert!(m.step(quiet(true), at(83)).contains(&Effect::ReadEverything));
     let effects = m.step(
         Input::FinalRead {
