@@ -462,7 +462,7 @@ async fn the_evidence_of_a_run_is_whole_until_a_byte_is_changed_and_machines_can
         .run(&["recover", &id])
         .await
         .with_code(0)
-        .saying("is over: ALL CLEAR; nothing was changed");
+        .saying("is over: it ended recovered; nothing was changed");
 }
 
 #[tokio::test(flavor = "multi_thread")]
