@@ -17,6 +17,7 @@ use super::{Ask, Incoming, Link, coach};
 use crate::{
     model::{
         event::Outcome,
+        phase::Phase,
         recovery::{Leftover, Milestone},
         text::{Lang, Word, harmless},
         time::Moment,
@@ -108,7 +109,9 @@ impl<W: Write> Plain<W> {
             }
             Incoming::Lost(why) => self.say(&format!("{}: {why}", self.t("keeper lost", "守护进程丢失")))?,
         }
-        if self.options.coach && !over && self.view.phase.phase != phase {
+        let now = self.view.phase.phase;
+        // At the end there is nothing to put back any more, and the last words follow.
+        if self.options.coach && !over && now != phase && now != Phase::Closed {
             let what = coach::hint(&self.view, self.options.lang).what;
             let key = self.t("(Ctrl-C puts everything back)", "(Ctrl-C 立即恢复一切)");
             writeln!(self.out, "    ▸ {what} {key}")?;
