@@ -8,7 +8,7 @@ use super::start::who;
 use crate::{
     console::{Ask, Incoming, Link},
     journal::{self, RunDir},
-    model::time::Span,
+    model::{event::Body, time::Span},
     view::RunView,
     wire::{Attach, Client, FromKeeper, ToKeeper},
 };
@@ -27,6 +27,8 @@ pub struct KeeperLink {
     client: Option<Client<RunView>>,
     lost_at: Option<Instant>,
     said_lost: bool,
+    /// Whether a keeper has said how the run ended.
+    told: bool,
     over: bool,
 }
 
@@ -44,15 +46,20 @@ impl KeeperLink {
             client: None,
             lost_at: None,
             said_lost: false,
+            told: false,
             over: false,
         }
     }
 
-    /// The run as its files tell it, when no keeper is left to say so.
+    /// The run as its files tell it, readings included, when no keeper is left to say so.
     fn told_by_files(&self) -> Option<Box<RunView>> {
         let history = journal::without_readings(&self.dir).ok()?;
-        let view = RunView::of(&history.events);
-        view.outcome.is_some().then(|| Box::new(view))
+        journal::facts(&history.events).closed.as_ref()?;
+        let mut view = Box::<RunView>::default();
+        for event in journal::stream(&self.dir).ok()?.flatten() {
+            view.apply(&event);
+        }
+        Some(view)
     }
 
     fn lost(&mut self, why: String) -> Option<Incoming> {
@@ -79,6 +86,7 @@ impl Link for KeeperLink {
                         self.lost_at = None;
                         self.said_lost = false;
                     }
+                    Err(_) if self.told => self.over = true,
                     Err(error) => {
                         // The run may have ended while nobody was connected: its files have the last word.
                         if let Some(view) = self.told_by_files() {
@@ -97,8 +105,14 @@ impl Link for KeeperLink {
                 continue;
             };
             match client.incoming.next().await {
-                Ok(FromKeeper::State(view)) => return Some(Incoming::State(Box::new(view))),
-                Ok(FromKeeper::Event(event)) => return Some(Incoming::Event(event)),
+                Ok(FromKeeper::State(view)) => {
+                    self.told = view.outcome.is_some();
+                    return Some(Incoming::State(Box::new(view)));
+                }
+                Ok(FromKeeper::Event(event)) => {
+                    self.told |= matches!(event.body, Body::Closed(_));
+                    return Some(Incoming::Event(event));
+                }
                 Ok(FromKeeper::Hello(_)) => {}
                 Ok(FromKeeper::Refused { why }) => tracing::debug!(%why, "refused"),
                 Ok(FromKeeper::Bye { .. }) => self.client = None,

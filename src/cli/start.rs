@@ -95,11 +95,11 @@ fn new_id(state: &StateDir) -> Result<RunId, Failure> {
     ))
 }
 
-/// Who starts a run, for the journal: a user name, and from where if over ssh.
+/// Who asks, for the journal: a user name (or its number, where none is set), and from where if over ssh.
 pub fn who() -> String {
     let user = std::env::var("USER")
         .or_else(|_| std::env::var("LOGNAME"))
-        .unwrap_or_else(|_| "unknown".into());
+        .unwrap_or_else(|_| format!("uid {}", rustix::process::getuid().as_raw()));
     let from = std::env::var("SSH_CONNECTION")
         .ok()
         .and_then(|c| c.split(' ').next().map(str::to_owned));

@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        cells::{Strip, rule, wrap},
+        cells::{self, Strip, rule, wrap},
         scene::Scene,
         theme::Role,
     },
@@ -24,8 +24,10 @@ pub(super) fn lines(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
     match &scene.view.recovering {
         Some(recovering) => {
             let cause = recovering.cause.describe(scene.lang());
-            for part in wrap(&cause, width.saturating_sub(2)).into_iter().take(2) {
-                lines.push(heading(part));
+            // The status line says it as well, as far as it has room.
+            if cells::width(&cause) + STATUS > width {
+                let parts = wrap(&cause, width.saturating_sub(2)).into_iter();
+                lines.extend(parts.take(2).map(heading));
             }
         }
         None => lines.push(heading(scene.t(
@@ -49,6 +51,8 @@ pub(super) fn lines(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
     lines
 }
 
+/// What the status line has besides the cause.
+const STATUS: usize = 30;
 const STEP: usize = 14;
 const STATE: usize = 9;
 const TOOK: usize = 8;

@@ -101,6 +101,12 @@ fn progress(scene: &Scene<'_>, view: StepView) -> Strip {
             Strip::of(Role::Dim, scene.t("not run", "未执行"))
         }
         (None, ..) => Strip::of(Role::Dim, scene.t("later", "等候")),
+        // What stopped the step early is above; how far it had come is worth keeping.
+        (Some(started), None, Some(until)) if let Some(recovering) = &scene.view.recovering => {
+            let (ran, planned) = (recovering.since.since(started), until.since(started));
+            let words = scene.t("stopped at", "停于");
+            Strip::of(Role::Dim, format!("{words} {}/{}", ran.clock(), planned.clock()))
+        }
         (Some(started), None, Some(until)) => {
             let text = format!(
                 "{}/{}",
