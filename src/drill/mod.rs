@@ -6,14 +6,12 @@
 pub mod faults;
 pub mod guard;
 mod machine;
-#[cfg(test)]
-mod machine_tests;
+mod order;
 pub mod outcome;
 pub mod reach;
-mod recovering;
 pub mod schedule;
 mod verifying;
 
 pub use machine::{Effect, Input, Machine};
-pub use recovering::StepResult;
+pub use order::StepResult;
 pub use verifying::Missing;

@@ -1,7 +1,7 @@
 //! The last step: everything holds for the hold time, and a last read of everything finds nothing. Only then may the
 //! words ALL CLEAR be said.
 
-use super::{Effect, recovering::Recovering};
+use super::{Effect, order::Recovering};
 use crate::model::{
     event::Body,
     recovery::{Certainty, Leftover, StepId, StepReport, StepState},

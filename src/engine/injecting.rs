@@ -1,62 +1,21 @@
-//! Making faults and stopping them: the intent first and durably, the undoing at once.
+//! Making faults: the intent first and durably, then the fault.
 
-use super::{
-    Done, Engine,
-    recovery::{self, StepEnd},
-};
+use super::{Done, Engine, track::Track};
 use crate::{
     drill::{Input, faults},
     drivers::{
         error::{DriverError, Effect as Took},
         point::Rule,
     },
-    journal::FaultFact,
     model::{
         drill::{Action, Fault},
-        event::{Body, Hits, Period},
+        event::{Body, Period},
         ids::FaultId,
         phase::{Cause, Phase},
-        recovery::StepState,
-        time::{Moment, Span},
+        time::Span,
         undo::{FaultIntent, UndoFault},
     },
 };
-
-/// How often the counters of live faults are read.
-const HITS_EVERY: Span = Span::millis(500);
-
-/// A fault of this run.
-#[derive(Debug, Clone)]
-pub(super) struct Track {
-    pub intent: FaultIntent,
-    /// The last counters read; `None` if they never were.
-    pub hits: Option<Hits>,
-    /// When it was read back as gone.
-    pub gone: Option<Moment>,
-    /// When its creation was confirmed.
-    pub live: Option<Moment>,
-    /// Whether its injector stopped telling of it while its step still ran.
-    pub vanished: bool,
-}
-
-impl Track {
-    /// Whether an injector that was asked at this time must have told of it. One that was asked while the fault was being
-    /// made may have answered before it.
-    fn must_be_there(&self, asked: Moment) -> bool {
-        self.live.is_some_and(|since| asked >= since) && !self.vanished && self.gone.is_none()
-    }
-
-    pub fn inherited(fact: &FaultFact) -> Self {
-        let gone = (fact.state == crate::journal::FaultState::Gone).then_some(Moment::default());
-        Self {
-            intent: fact.intent.clone(),
-            hits: None,
-            gone,
-            live: Some(Moment::default()),
-            vanished: false,
-        }
-    }
-}
 
 impl Engine {
     /// Begins a step: writes its intents down, then makes its faults, all at the same time.
@@ -174,135 +133,6 @@ impl Engine {
             Err(error) => self.feed(Input::FaultFailed(fault, error.to_string())),
         }
     }
-
-    /// The intents of every fault that was not read back as gone.
-    pub(super) fn intents(&self) -> Vec<FaultIntent> {
-        self.faults
-            .values()
-            .filter(|t| t.gone.is_none())
-            .map(|t| t.intent.clone())
-            .collect()
-    }
-
-    /// A step is over: its faults end now, whatever else goes on.
-    pub(super) fn stop_step(&mut self, index: usize) {
-        let name = &self.plan.drill.steps[index].name;
-        let intents: Vec<_> = self
-            .faults
-            .values()
-            .filter(|t| t.gone.is_none() && &t.intent.step == name)
-            .map(|t| t.intent.clone())
-            .collect();
-        let (scene, done) = (self.scene(), self.done.clone());
-        self.spawn(async move {
-            let end = recovery::end_faults(&scene, &intents).await;
-            let _ = done.send(Done::Stopped { step: index, end });
-        });
-    }
-
-    pub(super) fn stopped(&mut self, index: usize, end: StepEnd) {
-        for fault in end.gone {
-            self.fault_gone(fault);
-        }
-        if end.state == StepState::Failed {
-            let name = &self.plan.drill.steps[index].name;
-            let what = format!("{name}: its fault could not be stopped: {}", end.detail);
-            self.feed(Input::Recover(Cause::InjectFailed { what }));
-        }
-    }
-
-    pub(super) fn fault_gone(&mut self, fault: FaultId) {
-        let now = self.clock.now();
-        if let Some(track) = self.faults.get_mut(&fault) {
-            track.gone.get_or_insert(now);
-        }
-        self.feed(Input::FaultGone(fault));
-    }
-
-    /// Asks the injectors of all live faults for their counters.
-    pub(super) fn poll_hits(&mut self, now: Moment) {
-        if self.machine.phase() != Phase::Running || now.since(self.last_hits) < HITS_EVERY {
-            return;
-        }
-        self.last_hits = now;
-        let mut bases: Vec<String> = Vec::new();
-        let mut loads: Vec<FaultId> = Vec::new();
-        for track in self.faults.values().filter(|t| t.gone.is_none()) {
-            match &track.intent.undo {
-                UndoFault::Rule { base } if !bases.contains(base) => bases.push(base.clone()),
-                UndoFault::Rule { .. } => {}
-                UndoFault::Load => loads.push(track.intent.id.clone()),
-            }
-        }
-        for base in bases {
-            let (drivers, done) = (self.drivers.clone(), self.done.clone());
-            self.spawn(async move {
-                let rules = drivers.point().rules(&base).await.map_err(|e| e.to_string());
-                let _ = done.send(Done::Hits {
-                    base,
-                    asked: now,
-                    rules,
-                });
-            });
-        }
-        for fault in loads {
-            let (drivers, done) = (self.drivers.clone(), self.done.clone());
-            self.spawn(async move {
-                if let Some(c) = drivers.loads().counters(&fault).await {
-                    let held = u32::try_from(c.in_flight).unwrap_or(u32::MAX);
-                    let hits = Hits {
-                        hits: c.sent,
-                        misses: 0,
-                        failed: c.failed,
-                        capped: c.dropped,
-                        held,
-                    };
-                    let _ = done.send(Done::LoadHits { fault, hits });
-                }
-            });
-        }
-    }
-
-    pub(super) fn hits(&mut self, fault: FaultId, hits: Hits) {
-        let Some(track) = self.faults.get_mut(&fault) else {
-            return;
-        };
-        track.hits = Some(hits);
-        self.ledger.emit(Body::FaultHits { fault, hits });
-    }
-
-    /// What the rules of an instance say about this run's faults there.
-    pub(super) fn rules(&mut self, base: &str, asked: Moment, rules: &[crate::drivers::point::RuleSeen]) {
-        let known: Vec<_> = self
-            .faults
-            .values()
-            .filter(|t| matches!(&t.intent.undo, UndoFault::Rule { base: mine } if mine == base))
-            .map(|t| t.intent.id.clone())
-            .collect();
-        for fault in known {
-            match rules.iter().find(|r| r.id == fault.as_str()) {
-                Some(rule) => self.hits(fault, rule.counters()),
-                None => self.missing_rule(&fault, asked),
-            }
-        }
-    }
-
-    /// A live fault is not at its injector any more while its step still runs: the target was restarted, or someone
-    /// removed it. What is measured from here on is measured without it.
-    fn missing_rule(&mut self, fault: &FaultId, asked: Moment) {
-        let Some(track) = self.faults.get_mut(fault) else {
-            return;
-        };
-        if !track.must_be_there(asked) || self.machine.phase() != Phase::Running {
-            return;
-        }
-        let step = track.intent.step.clone();
-        if self.groups.is_running(&self.plan.drill, &step) {
-            track.vanished = true;
-            let what = format!("fault {fault} is gone from its injector before its step is over");
-            self.ledger.emit(Body::Warning(what));
-        }
-    }
 }
 
 /// Whether after this answer the fault is there or not, and cannot land later.
@@ -315,33 +145,6 @@ fn settles(result: &Result<Option<Span>, DriverError>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_injector_asked_while_the_fault_was_made_says_nothing_by_its_silence() {
-        let run = crate::model::ids::RunId::new("7f3a").unwrap();
-        let instance = crate::model::ids::InstanceName::new("order-0").unwrap();
-        let step = crate::model::ids::StepName::new("s").unwrap();
-        let mut track = Track {
-            intent: FaultIntent {
-                id: FaultId::new(&run, &step, &instance, 0),
-                step,
-                instance,
-                what: "w".into(),
-                undo: UndoFault::Load,
-                expires_in: None,
-            },
-            hits: None,
-            gone: None,
-            live: None,
-            vanished: false,
-        };
-        assert!(!track.must_be_there(Moment(5)));
-        track.live = Some(Moment(10));
-        assert!(!track.must_be_there(Moment(9)));
-        assert!(track.must_be_there(Moment(10)));
-        track.gone = Some(Moment(20));
-        assert!(!track.must_be_there(Moment(21)));
-    }
 
     #[test]
     fn a_create_that_timed_out_or_broke_off_may_still_land() {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{
     collected::Collected,
-    rows::{self, Bench, Exercised, Seen},
+    exercised::{self, Exercised, Seen},
+    rows::Bench,
 };
 use crate::{
     drill::schedule::{NoSchedule, Schedule},
@@ -116,7 +117,7 @@ impl Record {
     }
 
     fn exercised(&self, plan: &Plan, schedule: &Schedule, group: usize) -> Exercised {
-        rows::exercised(schedule, group, |step| {
+        exercised::exercised(schedule, group, |step| {
             let name = &plan.drill.steps[step].name;
             self.faults
                 .values()

@@ -1,0 +1,69 @@
+//! What the machine is told.
+
+use crate::{
+    drill::{order::StepResult, verifying::Missing},
+    model::{event::GuardState, ids::FaultId, phase::Cause, recovery::Leftover, sheet::Verdict, time::Span},
+};
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    /// Time has passed.
+    Tick,
+    /// Preflight is over; any reason refuses the run.
+    PreflightDone {
+        /// Why the run may not start.
+        refused: Vec<String>,
+    },
+    /// The baseline has been judged.
+    BaselineJudged {
+        /// Why it is not fit to arm on.
+        blockers: Vec<String>,
+    },
+    /// The deadman is there and has said so.
+    DeadmanReady,
+    /// The deadman is gone.
+    DeadmanLost,
+    /// A fault is about to be made; its intent is durable.
+    FaultIntended(FaultId),
+    /// A fault could not be made, or it is not known whether it was.
+    FaultFailed(FaultId, String),
+    /// A fault was read back as gone.
+    FaultGone(FaultId),
+    /// The guard has looked; the text says what, with value, limit and count.
+    Guard(GuardState, String),
+    /// Someone or something wants everything put back.
+    Recover(Cause),
+    /// The commander wants a longer baseline.
+    Extend(Span),
+    /// A recovery step is over.
+    StepOver(StepResult),
+    /// A command of the playbook is over.
+    CommandOver(usize, Vec<Leftover>),
+    /// Whether anything of steps 3 to 7 has to be put back.
+    Assessed {
+        /// It has, or it could not be read.
+        needed: bool,
+    },
+    /// What is not yet back inside its baseline. Empty: everything holds now.
+    Settling {
+        /// One each.
+        missing: Vec<Missing>,
+        /// Whether every hypothesis of the guard holds with a fresh sample taken after the faults were gone.
+        users_ok: bool,
+    },
+    /// Nothing was touched yet, and nothing may be.
+    Unfit {
+        /// Why.
+        why: String,
+    },
+    /// The last read of everything recovery may have changed or missed.
+    FinalRead {
+        /// What was found, after it was tried once more to put it back.
+        found: Vec<Leftover>,
+        /// Whether something had to be put back once more: then everything has to hold again.
+        repaired: bool,
+    },
+    /// All rows of the sheet are final.
+    RowsFinal(Vec<Verdict>),
+}

@@ -1,0 +1,64 @@
+//! Running: steps begin and end by the schedule, and the guard may end them all.
+
+use super::{
+    Machine, State,
+    effect::{Effect, Effects},
+};
+use crate::model::{
+    event::{Body, GuardState, Health},
+    phase::Cause,
+    text::Lang,
+    time::Moment,
+};
+
+impl Machine {
+    /// Begins and ends the steps whose time has come.
+    pub(super) fn run_steps(&mut self, now: Moment) -> Effects {
+        let State::Running { began, begun, ended } = &mut self.state else {
+            return Vec::new();
+        };
+        let mut effects = Vec::new();
+        // Ends first: a step that follows another begins on a system without the earlier fault.
+        for (i, slot) in self.schedule.slots.iter().enumerate() {
+            if begun[i] && !ended[i] && now >= *began + slot.end {
+                ended[i] = true;
+                effects.extend(slot.breaks.then_some(Effect::StopStep { step: i }));
+                effects.push(Effect::Emit(Body::StepEnded { step: i }));
+            }
+        }
+        for (i, slot) in self.schedule.slots.iter().enumerate() {
+            if !begun[i] && now >= *began + slot.start {
+                begun[i] = true;
+                // From here on a fault may exist, whatever becomes of the injection.
+                self.touched |= slot.breaks;
+                effects.push(Effect::Inject { step: i });
+            }
+        }
+        if ended.iter().all(|e| *e) {
+            effects.extend(self.recover(Cause::Finished, now));
+        }
+        effects
+    }
+
+    pub(super) fn guard(&mut self, state: GuardState, text: String, now: Moment) -> Effects {
+        let health = state.health;
+        let mut effects = vec![Effect::Emit(Body::Guard(state))];
+        let cause = match health {
+            Health::Broken => Some(Cause::Guard { what: text }),
+            Health::BlindTooLong => Some(Cause::Blind { what: text }),
+            Health::Holds | Health::Bad | Health::Blind => None,
+        };
+        match (cause, &self.state) {
+            (Some(cause), State::Armed { .. } | State::Running { .. }) => {
+                effects.extend(self.recover(cause, now))
+            }
+            // Nothing was touched yet: a system that is not steady by itself is no system to drill on.
+            (Some(cause), State::Baseline { .. }) => {
+                let why = cause.describe(Lang::En);
+                effects.extend(self.refuse(vec![format!("the steady state does not hold by itself: {why}")]));
+            }
+            _ => {}
+        }
+        effects
+    }
+}

@@ -1,0 +1,118 @@
+//! Preflight, baseline and armed: nothing has been touched, and a refusal ends the run.
+
+use super::{
+    Machine, State,
+    effect::{Effect, Effects, phase},
+};
+use crate::{
+    drill::outcome,
+    model::{
+        event::Body,
+        phase::Phase,
+        time::{Moment, Span},
+    },
+};
+
+/// How long an armed run waits for its deadman.
+const DEADMAN_PATIENCE: Span = Span::seconds(30);
+
+/// How long a run that cannot be armed waits for its commander: it holds the environment all that time.
+const COMMANDER_PATIENCE: Span = Span::seconds(30 * 60);
+
+impl Machine {
+    pub(super) fn preflight_done(&mut self, refused: Vec<String>, now: Moment) -> Effects {
+        if !matches!(self.state, State::Preflight) {
+            return Vec::new();
+        }
+        if !refused.is_empty() {
+            return self.refuse(refused);
+        }
+        let until = now + self.drill.baseline;
+        self.state = State::Baseline {
+            until,
+            judging: false,
+        };
+        vec![phase(Phase::Baseline, Some(until)), Effect::RestartGuard]
+    }
+
+    pub(super) fn refuse(&mut self, reasons: Vec<String>) -> Effects {
+        self.state = State::Closed;
+        vec![
+            Effect::Emit(Body::Refused { reasons }),
+            phase(Phase::Closed, None),
+            Effect::Close(outcome::refused()),
+        ]
+    }
+
+    pub(super) fn extend(&mut self, by: Span, now: Moment) -> Effects {
+        match &mut self.state {
+            State::Baseline { until, judging } => {
+                *until = (*until).max(now) + by;
+                *judging = false;
+                let until = *until;
+                vec![Effect::Emit(Body::Extended { until })]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn baseline_judged(&mut self, blockers: Vec<String>, now: Moment) -> Effects {
+        if !matches!(self.state, State::Baseline { judging: true, .. }) {
+            return Vec::new();
+        }
+        if !blockers.is_empty() {
+            // A commander can extend the baseline; without one, the run ends here.
+            return if self.attended {
+                vec![Effect::Emit(Body::CannotArm { reasons: blockers })]
+            } else {
+                self.refuse(blockers)
+            };
+        }
+        self.state = State::Armed { since: now };
+        let mut effects = vec![Effect::FreezeBaseline, phase(Phase::Armed, None)];
+        effects.extend(self.arm(now));
+        effects
+    }
+
+    /// From armed to running, once the deadman stands by.
+    pub(super) fn arm(&mut self, now: Moment) -> Effects {
+        if !(self.deadman && matches!(self.state, State::Armed { .. })) {
+            return Vec::new();
+        }
+        let n = self.schedule.slots.len();
+        self.state = State::Running {
+            began: now,
+            begun: vec![false; n],
+            ended: vec![false; n],
+        };
+        let mut effects = vec![
+            phase(Phase::Running, Some(now + self.schedule.total())),
+            Effect::RestartGuard,
+        ];
+        effects.extend(self.tick(now));
+        effects
+    }
+
+    /// The baseline's time is up, or nobody did what this phase waits for.
+    pub(super) fn wait_in_silence(&mut self, now: Moment) -> Effects {
+        match &mut self.state {
+            State::Baseline { until, judging } if now >= *until && !*judging => {
+                *judging = true;
+                vec![Effect::JudgeBaseline]
+            }
+            State::Armed { since } if now.since(*since) >= DEADMAN_PATIENCE => {
+                let why = format!(
+                    "no deadman could be started within {DEADMAN_PATIENCE}: nothing is injected without one"
+                );
+                self.refuse(vec![why])
+            }
+            State::Baseline { until, judging: true } if now.since(*until) >= COMMANDER_PATIENCE => {
+                let why = format!(
+                    "the baseline was not fit to arm on, and nobody extended it within {COMMANDER_PATIENCE}"
+                );
+                self.refuse(vec![why])
+            }
+            _ => Vec::new(),
+        }
+    }
+}

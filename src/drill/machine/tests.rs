@@ -1,0 +1,263 @@
+//! Behaviours of the machine.
+
+mod any_order;
+mod closing;
+
+use super::{Effect, Input, Machine};
+use crate::drill::{
+    Missing, StepResult,
+    schedule::{
+        Schedule,
+        tests::{drill, step},
+    },
+};
+use crate::model::{
+    amount::Level,
+    drill::Start,
+    event::{Body, GuardState, Health, Outcome},
+    ids::{FaultId, InstanceName, RunId, StepName},
+    phase::{Cause, Phase},
+    recovery::{Certainty, Leftover, Milestone, Recovered, StepId, StepState},
+    sample::Reading,
+    sheet::{Hypothesis, Verdict},
+    time::{Moment, Span},
+};
+
+fn machine(attended: bool) -> Machine {
+    let drill = drill(vec![
+        step("a", 10, Start::InOrder, true),
+        step("after", 5, Start::InOrder, false),
+    ]);
+    let schedule = Schedule::of(&drill).unwrap();
+    Machine::new(drill, schedule, attended)
+}
+
+fn fault() -> FaultId {
+    FaultId::new(
+        &RunId::new("7f3a9c").unwrap(),
+        &StepName::new("a").unwrap(),
+        &InstanceName::new("order-0").unwrap(),
+        0,
+    )
+}
+
+fn at(seconds: u64) -> Moment {
+    Moment(seconds * 1000)
+}
+
+fn guard(health: Health) -> Input {
+    let reading = Reading {
+        value: Ok(Level(41.0)),
+        age: Span::ZERO,
+        sampled: 1,
+        partial: false,
+    };
+    Input::Guard(
+        GuardState {
+            index: 0,
+            reading,
+            room: None,
+            bad: 3,
+            health,
+        },
+        "order-0 threads 41 > 40, 3 of 3".into(),
+    )
+}
+
+fn over(step: StepId) -> Input {
+    Input::StepOver(StepResult {
+        step,
+        state: StepState::Done,
+        leftovers: vec![],
+    })
+}
+
+fn asked() -> Input {
+    Input::Recover(Cause::Asked { by: "someone".into() })
+}
+
+/// A machine in mid-fault at 70 s.
+fn running() -> Machine {
+    let mut m = machine(false);
+    m.start();
+    m.step(Input::DeadmanReady, at(0));
+    m.step(Input::PreflightDone { refused: vec![] }, at(0));
+    assert_eq!(m.step(Input::Tick, at(60)), [Effect::JudgeBaseline]);
+    let effects = m.step(Input::BaselineJudged { blockers: vec![] }, at(60));
+    assert!(effects.contains(&Effect::Inject { step: 0 }), "{effects:?}");
+    m.step(Input::FaultIntended(fault()), at(60));
+    assert_eq!(m.phase(), Phase::Running);
+    m
+}
+
+/// Drives a recovering machine to verifying, with every step done.
+fn to_verifying(m: &mut Machine, now: u64) {
+    m.step(Input::FaultGone(fault()), at(now));
+    m.step(over(StepId::Faults), at(now));
+    m.step(over(StepId::Injector), at(now));
+    m.step(Input::Assessed { needed: true }, at(now));
+    for id in [
+        StepId::Drain,
+        StepId::Breakers,
+        StepId::Flags,
+        StepId::Retry,
+        StepId::Pools,
+        StepId::Traffic,
+        StepId::Release,
+    ] {
+        m.step(over(id), at(now));
+    }
+    assert_eq!(m.phase(), Phase::Verifying);
+}
+
+fn closed(effects: &[Effect]) -> Option<&Outcome> {
+    effects.iter().find_map(|e| {
+        if let Effect::Close(outcome) = e {
+            Some(outcome)
+        } else {
+            None
+        }
+    })
+}
+
+#[test]
+fn a_run_is_not_armed_before_the_deadman_stands_by() {
+    let mut m = machine(false);
+    m.start();
+    m.step(Input::PreflightDone { refused: vec![] }, at(0));
+    m.step(Input::Tick, at(60));
+    m.step(Input::BaselineJudged { blockers: vec![] }, at(60));
+    assert_eq!(m.phase(), Phase::Armed);
+    assert_eq!(m.step(Input::Tick, at(70)), []);
+    assert!(
+        m.step(Input::DeadmanReady, at(71))
+            .contains(&Effect::Inject { step: 0 })
+    );
+}
+
+#[test]
+fn the_key_before_any_fault_undoes_nothing() {
+    let mut m = machine(true);
+    m.start();
+    m.step(Input::PreflightDone { refused: vec![] }, at(0));
+    let effects = m.step(asked(), at(5));
+    assert!(!effects.iter().any(|e| matches!(e, Effect::Recover { .. })));
+    assert_eq!(
+        closed(&effects).map(|o| (o.hypothesis, o.exit)),
+        Some((None, 130))
+    );
+}
+
+#[test]
+fn a_broken_guard_stops_the_faults_before_anything_else() {
+    let mut m = running();
+    let effects = m.step(guard(Health::Broken), at(65));
+    let stop = effects.iter().position(|e| {
+        matches!(
+            e,
+            Effect::Recover {
+                step: StepId::Faults,
+                ..
+            }
+        )
+    });
+    let words = effects
+        .iter()
+        .position(|e| matches!(e, Effect::Emit(Body::Recovering { .. })));
+    assert!(stop.unwrap() < words.unwrap(), "{effects:?}");
+}
+
+#[test]
+fn people_are_told_only_after_the_faults_are_gone() {
+    let mut m = running();
+    assert!(
+        !m.step(guard(Health::Broken), at(65))
+            .iter()
+            .any(|e| matches!(e, Effect::Notify { .. }))
+    );
+    m.step(Input::FaultGone(fault()), at(65));
+    let effects = m.step(over(StepId::Faults), at(66));
+    let gone = effects.iter().position(|e| {
+        matches!(
+            e,
+            Effect::Emit(Body::Reached {
+                milestone: Milestone::FaultsGone,
+                ..
+            })
+        )
+    });
+    let told = effects.iter().position(|e| matches!(e, Effect::Notify { .. }));
+    assert!(gone.unwrap() < told.unwrap(), "{effects:?}");
+}
+
+#[test]
+fn a_second_key_while_recovering_changes_nothing() {
+    let mut m = running();
+    m.step(asked(), at(65));
+    assert_eq!(m.step(asked(), at(66)), []);
+}
+
+#[test]
+fn steps_end_before_the_next_ones_begin_and_the_last_end_recovers() {
+    let mut m = running();
+    let effects = m.step(Input::Tick, at(70));
+    assert_eq!(effects[0], Effect::StopStep { step: 0 });
+    assert_eq!(effects[2], Effect::Inject { step: 1 });
+    let effects = m.step(Input::Tick, at(75));
+    assert!(
+        effects.contains(&Effect::Recover {
+            step: StepId::Faults,
+            needed: true
+        }),
+        "{effects:?}"
+    );
+}
+
+#[test]
+fn an_unfit_baseline_refuses_unless_a_commander_can_extend_it() {
+    for attended in [false, true] {
+        let mut m = machine(attended);
+        m.start();
+        m.step(Input::PreflightDone { refused: vec![] }, at(0));
+        m.step(Input::Tick, at(60));
+        let effects = m.step(
+            Input::BaselineJudged {
+                blockers: vec!["too thin".into()],
+            },
+            at(60),
+        );
+        assert_eq!(closed(&effects).map(|o| o.exit), (!attended).then_some(5));
+        if attended {
+            m.step(Input::Extend(Span::seconds(30)), at(65));
+            assert_eq!(m.step(Input::Tick, at(94)), []);
+            assert_eq!(m.step(Input::Tick, at(95)), [Effect::JudgeBaseline]);
+        }
+    }
+}
+
+#[test]
+fn a_steady_state_that_breaks_by_itself_refuses_the_run() {
+    let mut m = machine(true);
+    m.start();
+    m.step(Input::PreflightDone { refused: vec![] }, at(0));
+    assert_eq!(
+        closed(&m.step(guard(Health::Broken), at(20))).map(|o| o.exit),
+        Some(5)
+    );
+}
+
+#[test]
+fn a_keeper_that_takes_over_recovers_at_once() {
+    let drill = drill(vec![step("a", 10, Start::InOrder, true)]);
+    let schedule = Schedule::of(&drill).unwrap();
+    let cause = Cause::KeeperLost { what: "EOF".into() };
+    let (m, effects) = Machine::resume(drill, schedule, [fault()], true, cause, at(9));
+    assert!(matches!(
+        effects[0],
+        Effect::Recover {
+            step: StepId::Faults,
+            ..
+        }
+    ));
+    assert!(m.fault_may_be_live());
+}

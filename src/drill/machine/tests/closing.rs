@@ -1,0 +1,141 @@
+//! The way to ALL CLEAR, and what stands in it.
+
+use super::*;
+
+#[test]
+fn all_clear_needs_the_hold_time_and_a_clean_last_read() {
+    let mut m = running();
+    m.step(asked(), at(65));
+    m.step(Input::RowsFinal(vec![Verdict::AsExpected]), at(65));
+    to_verifying(&mut m, 66);
+    let quiet = |users_ok| Input::Settling {
+        missing: vec![],
+        users_ok,
+    };
+    assert!(!m.step(quiet(true), at(70)).contains(&Effect::ReadEverything));
+    m.step(
+        Input::Settling {
+            missing: vec![Missing::outside("order_p99 high")],
+            users_ok: true,
+        },
+        at(72),
+    );
+    assert!(
+        !m.step(quiet(true), at(74)).contains(&Effect::ReadEverything),
+        "the hold time begins again"
+    );
+    assert!(m.step(quiet(true), at(77)).contains(&Effect::ReadEverything));
+    let left = Leftover {
+        step: StepId::Breakers,
+        what: "breaker".into(),
+        why: "open".into(),
+        by_hand: None,
+        certainty: Certainty::Seen,
+    };
+    let effects = m.step(
+        Input::FinalRead {
+            found: vec![left],
+            repaired: true,
+        },
+        at(77),
+    );
+    assert_eq!(closed(&effects), None, "what may come right is looked at again");
+    assert!(
+        !m.step(quiet(true), at(80)).contains(&Effect::ReadEverything),
+        "what was put back has to hold"
+    );
+    assert!(m.step(quiet(true), at(83)).contains(&Effect::ReadEverything));
+    let effects = m.step(
+        Input::FinalRead {
+            found: vec![],
+            repaired: false,
+        },
+        at(83),
+    );
+    let outcome = closed(&effects).expect("over");
+    assert!(outcome.all_clear());
+    assert!(effects.iter().any(|e| matches!(
+        e,
+        Effect::Emit(Body::Reached {
+            milestone: Milestone::AllClear,
+            ..
+        })
+    )));
+}
+
+#[test]
+fn out_of_time_the_run_says_what_remains_and_exits_4() {
+    let mut m = running();
+    m.step(guard(Health::Broken), at(65));
+    m.step(Input::RowsFinal(vec![Verdict::NoData]), at(65));
+    to_verifying(&mut m, 66);
+    m.step(
+        Input::Settling {
+            missing: vec![Missing::outside("order_p99 high")],
+            users_ok: false,
+        },
+        at(70),
+    );
+    assert!(m.step(Input::Tick, at(126)).contains(&Effect::ReadEverything));
+    let effects = m.step(
+        Input::FinalRead {
+            found: vec![],
+            repaired: false,
+        },
+        at(126),
+    );
+    let outcome = closed(&effects).expect("over");
+    assert_eq!((outcome.recovered, outcome.exit), (Recovered::Leftover, 4));
+    assert_eq!(outcome.hypothesis, Some(Hypothesis::Falsified));
+}
+
+#[test]
+fn what_cannot_be_read_to_the_end_is_unknown_and_never_recovered() {
+    let mut m = running();
+    m.step(guard(Health::BlindTooLong), at(65));
+    m.step(Input::RowsFinal(vec![Verdict::NoData]), at(65));
+    to_verifying(&mut m, 66);
+    m.step(
+        Input::Settling {
+            missing: vec![Missing::unread("order_p99: no server")],
+            users_ok: false,
+        },
+        at(70),
+    );
+    assert!(m.step(Input::Tick, at(126)).contains(&Effect::ReadEverything));
+    let effects = m.step(
+        Input::FinalRead {
+            found: vec![],
+            repaired: false,
+        },
+        at(126),
+    );
+    let outcome = closed(&effects).expect("over");
+    assert_eq!((outcome.recovered, outcome.exit), (Recovered::Unknown, 4));
+}
+
+#[test]
+fn the_run_waits_for_its_rows_before_it_closes() {
+    let mut m = running();
+    m.step(asked(), at(65));
+    to_verifying(&mut m, 66);
+    m.step(
+        Input::Settling {
+            missing: vec![],
+            users_ok: true,
+        },
+        at(66),
+    );
+    m.step(Input::Tick, at(70));
+    assert_eq!(
+        closed(&m.step(
+            Input::FinalRead {
+                found: vec![],
+                repaired: false
+            },
+            at(70)
+        )),
+        None
+    );
+    assert!(closed(&m.step(Input::RowsFinal(vec![Verdict::NoData]), at(71))).is_some());
+}

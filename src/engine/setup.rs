@@ -1,0 +1,153 @@
+//! How a run is set up, and what people ask of it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+};
+
+use tokio::sync::mpsc;
+
+use super::{
+    Engine, baseline,
+    bus::{EngineBus, Shared},
+    clock::Clock,
+    collected::Collected,
+    groups::Groups,
+    guarding,
+    ledger::Ledger,
+};
+use crate::{
+    drill::{Machine, schedule::Schedule},
+    drivers::Drivers,
+    journal::Facts,
+    model::{
+        event::Outcome,
+        phase::Cause,
+        plan::Plan,
+        secret::Secrets,
+        snapshot::{BaselineLevels, Snapshot},
+        time::Span,
+    },
+};
+
+/// What people and the keeper ask of a run.
+#[derive(Debug)]
+pub enum Ask {
+    /// Put everything back.
+    Recover(Cause),
+    /// Watch in silence for longer.
+    Extend(Span),
+    /// Write a note down.
+    Note {
+        /// Who.
+        by: String,
+        /// What.
+        text: String,
+    },
+    /// That many consoles look.
+    Watching(usize),
+    /// A deadman stands by.
+    DeadmanReady {
+        /// Its process id.
+        pid: u32,
+    },
+    /// The deadman is gone.
+    DeadmanLost {
+        /// Its process id.
+        pid: u32,
+    },
+}
+
+/// How the engine begins.
+#[derive(Debug)]
+pub enum Begin {
+    /// A fresh run.
+    Fresh,
+    /// A run that another keeper left.
+    TakeOver {
+        /// What its journal says.
+        facts: Box<Facts>,
+        /// What of its journal cannot be read.
+        damage: Vec<String>,
+        /// Why.
+        cause: Cause,
+    },
+}
+
+/// What an engine is made from.
+pub struct Setup {
+    /// The plan.
+    pub plan: Arc<Plan>,
+    /// Its timeline.
+    pub schedule: Schedule,
+    /// The clients.
+    pub drivers: Arc<Drivers>,
+    /// Where metrics come from.
+    pub secrets: Secrets,
+    /// The clock.
+    pub clock: Clock,
+    /// Where events go.
+    pub ledger: Ledger,
+    /// What people ask.
+    pub asks: mpsc::UnboundedReceiver<Ask>,
+    /// Called at every tick: the heartbeat.
+    pub heartbeat: Box<dyn FnMut() + Send>,
+}
+
+impl Setup {
+    /// Runs to the end and says how it ended.
+    pub async fn run(self, begin: Begin) -> Outcome {
+        let Setup {
+            plan,
+            schedule,
+            drivers,
+            secrets,
+            clock,
+            ledger,
+            asks,
+            heartbeat,
+        } = self;
+        let (done, results) = mpsc::unbounded_channel();
+        let shared = Shared::default();
+        let bus = Arc::new(EngineBus::new(done.clone(), shared.clone()));
+        let now = clock.now();
+        let limits = guarding::limits(&plan);
+        let mut engine = Engine {
+            machine: Machine::new(plan.drill.clone(), schedule.clone(), plan.attended),
+            groups: Groups::new(&schedule),
+            plan,
+            schedule,
+            drivers,
+            secrets,
+            clock,
+            ledger,
+            effects: VecDeque::new(),
+            done,
+            meters: None,
+            watches: Vec::new(),
+            collected: Collected::default(),
+            ranges: baseline::Ranges::default(),
+            baseline: BaselineLevels::default(),
+            snapshot: Arc::new(Snapshot::default()),
+            faults: BTreeMap::new(),
+            shared,
+            bus,
+            steps_began: BTreeMap::new(),
+            gone_at_source: None,
+            guard_states: BTreeMap::new(),
+            limits,
+            warned: BTreeSet::new(),
+            last_baseline: now,
+            judging_baseline: false,
+            last_guard: now,
+            last_hits: now,
+            last_tick: now,
+            ended: None,
+            tasks: tokio::task::JoinSet::new(),
+            notices: tokio::task::JoinSet::new(),
+            unknown: Vec::new(),
+        };
+        engine.begin(begin).await;
+        engine.go(asks, results, heartbeat).await
+    }
+}

@@ -1,0 +1,92 @@
+//! Going on with what another keeper left: its intents are ours, its snapshot is the original.
+
+use std::sync::Arc;
+
+use super::{
+    Engine,
+    meters::{self},
+    track::Track,
+};
+use crate::{
+    drill::Machine,
+    journal::Facts,
+    model::{
+        event::Body,
+        ids::FaultId,
+        phase::Cause,
+        recovery::{Certainty, Leftover, StepId},
+    },
+};
+
+impl Engine {
+    /// Goes on with what another keeper left: its intents are ours, its snapshot is the original.
+    pub(super) fn take_over(&mut self, facts: Facts, damage: Vec<String>, cause: Cause) {
+        self.ledger.emit(Body::TakenOver {
+            pid: std::process::id(),
+            cause: cause.clone(),
+        });
+        let owed: Vec<FaultId> = facts.not_gone().map(|f| f.intent.id.clone()).collect();
+        // A record that cannot be read may have been any: what is not known is never taken for nothing.
+        let touched = facts.touched() || !damage.is_empty();
+        if touched {
+            self.unknown = unknown_before(&facts, &damage);
+        }
+        self.shared.restarted(facts.restarted().cloned());
+        for fault in &facts.faults {
+            self.faults
+                .insert(fault.intent.id.clone(), Track::inherited(fault));
+        }
+        self.snapshot = Arc::new(facts.snapshot.clone().unwrap_or_default());
+        self.baseline = facts.baseline.clone().unwrap_or_default();
+        self.groups.inherit(&facts);
+        if touched {
+            self.meters = meters::Meters::open(&self.plan, &self.secrets)
+                .inspect_err(|error| self.ledger.emit(Body::Warning(error.to_string())))
+                .ok();
+            self.start_meters();
+        }
+        let (machine, effects) = Machine::resume(
+            self.plan.drill.clone(),
+            self.schedule.clone(),
+            owed,
+            touched,
+            facts
+                .recovering
+                .as_ref()
+                .map_or(cause, |(first, _)| first.clone()),
+            self.clock.now(),
+        );
+        self.machine = machine;
+        self.effects.extend(effects);
+    }
+}
+
+/// What a takeover cannot put back or compare with, because the record does not say what was there before.
+fn unknown_before(facts: &Facts, damage: &[String]) -> Vec<Leftover> {
+    let unknown = |what: String, why: &str| Leftover {
+        step: StepId::Verify,
+        what,
+        why: why.to_owned(),
+        by_hand: None,
+        certainty: Certainty::Unknown,
+    };
+    let damaged = damage.iter().map(|d| {
+        unknown(
+            format!("journal damaged: {d}"),
+            "what the record said is not known",
+        )
+    });
+    let snapshot = facts.snapshot.is_none().then(|| {
+        unknown(
+            "the snapshot is not in the journal".into(),
+            "weights, breakers, flags and queues have nothing to be compared with",
+        )
+    });
+    let baseline = facts.baseline.is_none().then(|| {
+        unknown(
+            "the baseline is not in the journal".into(),
+            "the sheet's metrics have nothing to come back to",
+        )
+    });
+    damaged.chain(snapshot).chain(baseline).collect()
+}
