@@ -18,8 +18,7 @@ use crate::{
         plain::{self, PlainEnd, PlainOptions},
     },
     drill::outcome::exit,
-    engine::clock::Clock,
-    journal::{KeeperLock, RunDir},
+    journal::{Clock, KeeperLock, RunDir},
     keeper,
     model::{event::Outcome, ids::RunId, text::Lang, time::Moment},
 };

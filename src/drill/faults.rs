@@ -1,7 +1,7 @@
 //! From a step to the faults it makes: one intent an instance and fault, named before anything is created.
 
 use crate::model::{
-    drill::{Action, Envelope, Fault, Step},
+    drill::{Action, Envelope, Fault, Load, Step},
     ids::{FaultId, InstanceName, ServiceName},
     plan::Plan,
     time::Span,
@@ -30,9 +30,57 @@ pub enum NoTarget {
     },
 }
 
-/// The instances that a fault of `step` hits: the drill's targets, or all instances of the fault's own service,
-/// narrowed by the envelope.
-pub fn instances<'a>(
+/// A fault aimed at one of the instances that it hits.
+#[derive(Debug, Clone, Copy)]
+pub struct Aim<'a> {
+    /// Which fault of its step.
+    pub n: usize,
+    /// The fault.
+    pub fault: &'a Fault,
+    /// What it may hit there.
+    pub envelope: &'a Envelope,
+    /// The service of the instance.
+    pub service: &'a ServiceName,
+    /// The instance.
+    pub instance: &'a InstanceName,
+}
+
+impl<'a> Aim<'a> {
+    /// The injection point.
+    pub fn point(&self) -> &'a str {
+        let Fault::Rule { point, .. } = self.fault;
+        point
+    }
+}
+
+/// Every fault of the drill at every instance that it hits: step by step, in the file's order.
+pub fn aims(plan: &Plan) -> impl Iterator<Item = Aim<'_>> {
+    plan.drill.steps.iter().flat_map(|step| aims_of(plan, step))
+}
+
+/// The faults of one step, each at every instance that it hits.
+pub fn aims_of<'a>(plan: &'a Plan, step: &'a Step) -> impl Iterator<Item = Aim<'a>> {
+    let (faults, envelope) = match &step.action {
+        Action::Fault { faults, envelope } => (faults.as_slice(), Some(envelope)),
+        Action::Observe | Action::Load(_) => (&[][..], None),
+    };
+    let numbered = faults.iter().enumerate();
+    let aimed = numbered.filter_map(move |(n, fault)| Some((n, fault, envelope?)));
+    aimed.flat_map(move |(n, fault, envelope)| {
+        let (service, hit) = instances(plan, fault, envelope);
+        hit.into_iter().map(move |instance| Aim {
+            n,
+            fault,
+            envelope,
+            service,
+            instance,
+        })
+    })
+}
+
+/// The instances that a fault hits: the drill's targets, or all instances of the fault's own service, narrowed by the
+/// envelope.
+fn instances<'a>(
     plan: &'a Plan,
     fault: &'a Fault,
     envelope: &Envelope,
@@ -40,14 +88,10 @@ pub fn instances<'a>(
     let targets = &plan.drill.targets;
     let Fault::Rule { service, .. } = fault;
     let (service, all): (_, Vec<_>) = match service {
-        Some(other) if other != &targets.service => (
-            other,
-            plan.environment
-                .services
-                .get(other)
-                .map(|m| m.keys().collect())
-                .unwrap_or_default(),
-        ),
+        Some(other) if other != &targets.service => {
+            let known = plan.environment.services.get(other);
+            (other, known.map(|m| m.keys().collect()).unwrap_or_default())
+        }
         _ => (&targets.service, targets.instances.iter().collect()),
     };
     let kept = all
@@ -58,43 +102,20 @@ pub fn instances<'a>(
 }
 
 /// The intents of `step`, in a stable order, each with the fault it stands for.
+///
+/// # Errors
+/// [`NoTarget`] if an instance has no address, or nothing would be hit.
 pub fn intents<'a>(
     plan: &'a Plan,
     step: &'a Step,
 ) -> Result<Vec<(FaultIntent, Option<&'a Fault>)>, NoTarget> {
-    let lifetime = step.duration + EXPIRY_MARGIN;
     match &step.action {
         Action::Observe => Ok(Vec::new()),
-        Action::Load(load) => {
-            let sender = InstanceName::new("allclear").expect("a constant that is a name");
-            let intent = FaultIntent {
-                id: FaultId::new(&plan.run, &step.name, &sender, 0),
-                step: step.name.clone(),
-                instance: sender,
-                what: format!("load {}/s", load.rate),
-                undo: UndoFault::Load,
-                expires_in: Some(lifetime),
-            };
-            Ok(vec![(intent, None)])
-        }
-        Action::Fault { faults, envelope } => {
-            let mut all = Vec::new();
-            for (n, fault) in faults.iter().enumerate() {
-                let (service, hit) = instances(plan, fault, envelope);
-                for instance in hit {
-                    let address =
-                        plan.environment
-                            .address(service, instance)
-                            .ok_or_else(|| NoTarget::NoAddress {
-                                service: service.clone(),
-                                instance: instance.clone(),
-                            })?;
-                    all.push((
-                        rule_intent(plan, step, fault, instance, address, n, lifetime),
-                        Some(fault),
-                    ));
-                }
-            }
+        Action::Load(load) => Ok(vec![(load_intent(plan, step, load), None)]),
+        Action::Fault { .. } => {
+            let all: Vec<_> = aims_of(plan, step)
+                .map(|aim| Ok((rule_intent(plan, step, aim)?, Some(aim.fault))))
+                .collect::<Result<_, NoTarget>>()?;
             if all.is_empty() {
                 return Err(NoTarget::Nothing {
                     step: step.name.to_string(),
@@ -105,16 +126,38 @@ pub fn intents<'a>(
     }
 }
 
-fn rule_intent(
-    plan: &Plan,
-    step: &Step,
-    fault: &Fault,
-    instance: &InstanceName,
-    address: &str,
-    n: usize,
-    lifetime: Span,
-) -> FaultIntent {
+fn lifetime(step: &Step) -> Span {
+    step.duration + EXPIRY_MARGIN
+}
+
+fn load_intent(plan: &Plan, step: &Step, load: &Load) -> FaultIntent {
+    let sender = InstanceName::new("allclear").expect("a constant that is a name");
     FaultIntent {
+        id: FaultId::new(&plan.run, &step.name, &sender, 0),
+        step: step.name.clone(),
+        instance: sender,
+        what: format!("load {}/s", load.rate),
+        undo: UndoFault::Load,
+        expires_in: Some(lifetime(step)),
+    }
+}
+
+fn rule_intent(plan: &Plan, step: &Step, aim: Aim<'_>) -> Result<FaultIntent, NoTarget> {
+    let Aim {
+        n,
+        fault,
+        service,
+        instance,
+        ..
+    } = aim;
+    let address = plan
+        .environment
+        .address(service, instance)
+        .ok_or_else(|| NoTarget::NoAddress {
+            service: service.clone(),
+            instance: instance.clone(),
+        })?;
+    Ok(FaultIntent {
         id: FaultId::new(&plan.run, &step.name, instance, n),
         step: step.name.clone(),
         instance: instance.clone(),
@@ -122,6 +165,6 @@ fn rule_intent(
         undo: UndoFault::Rule {
             base: format!("http://{address}"),
         },
-        expires_in: fault.has_native_expiry().then_some(lifetime),
-    }
+        expires_in: fault.has_native_expiry().then_some(lifetime(step)),
+    })
 }

@@ -33,10 +33,7 @@ pub struct Watch {
 pub fn hypotheses(guard: &Guard) -> Vec<Watch> {
     let of = |(index, h): (usize, &Hypothesis)| Watch {
         index,
-        query: Query {
-            metric: h.metric.clone(),
-            scope: h.scope.clone(),
-        },
+        query: Query::new(&h.metric, h.scope.as_ref()),
         window: h.window,
         instance: None,
         limit: h.limit,
@@ -71,10 +68,7 @@ pub fn tripwires(guard: &Guard, targets: &[InstanceName]) -> Vec<Watch> {
 fn tripwire_watch(index: usize, tripwire: &Tripwire, instance: &InstanceName) -> Watch {
     Watch {
         index,
-        query: Query {
-            metric: tripwire.metric.clone(),
-            scope: tripwire.scope.clone(),
-        },
+        query: Query::new(&tripwire.metric, tripwire.scope.as_ref()),
         window: Span::ZERO,
         instance: Some(instance.clone()),
         limit: tripwire.limit,

@@ -3,9 +3,9 @@
 //! Little's law (J. D. C. Little, "A Proof for the Queuing Formula L = λW", 1961): the mean number held is the arrival
 //! rate times the mean time held.
 
-use super::faults;
+use super::faults::{self, Aim};
 use crate::model::{
-    drill::{Action, Effect, Envelope, Fault, Step},
+    drill::{Effect, Fault},
     event::ReachLine,
     ids::{InstanceName, ServiceName},
     plan::Plan,
@@ -14,46 +14,19 @@ use crate::model::{
 /// A line for each fault and instance of the drill. `rate` gives the requests a second that pass the envelope's gates
 /// at an instance, if they are known.
 pub fn lines(plan: &Plan, rate: impl Fn(&ServiceName, &InstanceName) -> Option<f64>) -> Vec<ReachLine> {
-    plan.drill
-        .steps
-        .iter()
-        .flat_map(|step| step_lines(plan, step, &rate))
+    faults::aims(plan)
+        .map(|aim| line(plan, aim, rate(aim.service, aim.instance)))
         .collect()
 }
 
-fn step_lines(
-    plan: &Plan,
-    step: &Step,
-    rate: &impl Fn(&ServiceName, &InstanceName) -> Option<f64>,
-) -> Vec<ReachLine> {
-    let Action::Fault { faults, envelope } = &step.action else {
-        return Vec::new();
-    };
-    let mut lines = Vec::new();
-    for fault in faults {
-        let (service, hit) = faults::instances(plan, fault, envelope);
-        for instance in hit {
-            lines.push(line(
-                plan,
-                fault,
-                envelope,
-                service,
-                instance,
-                rate(service, instance),
-            ));
-        }
-    }
-    lines
-}
-
-fn line(
-    plan: &Plan,
-    fault: &Fault,
-    envelope: &Envelope,
-    service: &ServiceName,
-    instance: &InstanceName,
-    rate: Option<f64>,
-) -> ReachLine {
+fn line(plan: &Plan, aim: Aim<'_>, rate: Option<f64>) -> ReachLine {
+    let Aim {
+        fault,
+        envelope,
+        service,
+        instance,
+        ..
+    } = aim;
     let node = plan
         .drill
         .dashboard

@@ -1,7 +1,7 @@
 //! When each step begins and ends, which steps are judged together, and which rows another group's fault disturbs.
 
 use crate::model::{
-    drill::{Action, Drill, Start, Step},
+    drill::{Drill, Start, Step},
     time::Span,
 };
 
@@ -129,7 +129,7 @@ fn slot(drill: &Drill, slots: &[Option<Slot>], i: usize, step: &Step) -> Result<
         start,
         end: start + step.duration,
         group,
-        breaks: !matches!(step.action, Action::Observe),
+        breaks: step.action.breaks(),
     }))
 }
 
@@ -138,7 +138,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::model::{
         dashboard::Dashboard,
-        drill::{Effect, Envelope, Fault, Guard, Targets},
+        drill::{Action, Effect, Envelope, Fault, Guard, Targets},
         ids::{DashboardName, DrillName, InstanceName, ServiceName, StepName},
         playbook::Playbook,
         text::Localized,

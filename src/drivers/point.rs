@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::model::{
-    drill::{Effect, Envelope, Fault, Targets},
-    environment::Environment,
+    drill::{Effect, Envelope},
     event::Hits,
     ids::{FaultId, InstanceName, RunId},
     text::harmless,
@@ -277,25 +276,4 @@ pub fn rule_url(base: &str, id: &FaultId) -> String {
 /// The URL of all rules of a run.
 pub fn run_url(base: &str, run: &RunId) -> String {
     format!("{base}/chaos/rules?run={}", encoded(run.as_str()))
-}
-
-/// The instances that get the rule of `fault`: the drill's targets, or all instances of the fault's own service;
-/// of these only the envelope's, if it names any.
-pub fn hit_by(
-    environment: &Environment,
-    targets: &Targets,
-    fault: &Fault,
-    envelope: &Envelope,
-) -> Vec<InstanceName> {
-    let Fault::Rule { service, .. } = fault;
-    let all: Vec<InstanceName> = match service {
-        Some(service) if service != &targets.service => {
-            let known = environment.services.get(service);
-            known.map(|s| s.keys().cloned().collect()).unwrap_or_default()
-        }
-        _ => targets.instances.clone(),
-    };
-    all.into_iter()
-        .filter(|i| envelope.instances.is_empty() || envelope.instances.contains(i))
-        .collect()
 }

@@ -122,7 +122,7 @@ impl Prepared {
         let can_show = detectable(&self.windows, &self.uses);
         let (state, why) = self.fitness(can_show);
         let blocks = matches!(state, Steadiness::Unsteady | Steadiness::TooThin)
-            .then(|| format!("{}: {}", label(&self.query), why.clone().unwrap_or_default()));
+            .then(|| format!("{}: {}", self.query, why.clone().unwrap_or_default()));
         let [half1, half2] = self
             .halves
             .each_ref()
@@ -182,13 +182,6 @@ impl Prepared {
             ),
             (false, false) => (Steadiness::Steady, self.too_coarse(sdc)),
         }
-    }
-}
-
-fn label(query: &Query) -> String {
-    match &query.scope {
-        Some(scope) => format!("{} {scope}", query.metric),
-        None => query.metric.to_string(),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
         event::{BaselineRow, Body, Check, Hits},
         ids::FaultId,
         phase::Phase,
-        recovery::{Leftover, StepId, StepReport, StepState},
+        recovery::{Leftover, StepId, StepState},
         sheet::{Moved, RowState},
         snapshot::BaselineLevels,
         time::{Moment, Span},
@@ -140,13 +140,7 @@ impl Engine {
     /// How far a recovery step is. A step of the drill that ends its fault uses the same code, and is none.
     fn progress(&mut self, step: StepId, state: StepState, detail: String) {
         if matches!(self.machine.phase(), Phase::Recovering | Phase::Verifying) {
-            let took = self.took(step);
-            self.ledger.emit(Body::Recovery(StepReport {
-                step,
-                state,
-                detail,
-                took,
-            }));
+            self.report(step, state, detail);
         }
     }
 }

@@ -85,19 +85,13 @@ impl Engine {
 
     /// A recovery step is over: say so, then tell the machine.
     pub(super) fn step_over(&mut self, step: StepId, end: StepEnd) {
-        let took = self.took(step);
         let StepEnd {
             state,
             detail,
             leftovers,
             gone,
         } = end;
-        self.ledger.emit(Body::Recovery(StepReport {
-            step,
-            state,
-            detail,
-            took,
-        }));
+        self.report(step, state, detail);
         for fault in gone {
             self.fault_gone(fault);
         }
@@ -111,11 +105,17 @@ impl Engine {
         }));
     }
 
-    pub(super) fn took(&self, step: StepId) -> Span {
+    /// Says how a step of recovery stands, and how long it has taken.
+    pub(super) fn report(&mut self, step: StepId, state: StepState, detail: String) {
         let now = self.clock.now();
-        self.steps_began
-            .get(&step)
-            .map_or(Span::ZERO, |began| now.since(*began))
+        let began = self.steps_began.get(&step);
+        let took = began.map_or(Span::ZERO, |began| now.since(*began));
+        self.ledger.emit(Body::Recovery(StepReport {
+            step,
+            state,
+            detail,
+            took,
+        }));
     }
 
     fn run_command(&mut self, index: usize, needed: bool) {
@@ -165,13 +165,7 @@ impl Engine {
         let StepEnd {
             state, detail, gone, ..
         } = end;
-        let took = self.took(step);
-        self.ledger.emit(Body::Recovery(StepReport {
-            step,
-            state,
-            detail,
-            took,
-        }));
+        self.report(step, state, detail);
         for fault in gone {
             self.fault_gone(fault);
         }

@@ -5,11 +5,7 @@ use tokio::{
     time::{MissedTickBehavior, interval},
 };
 
-use super::{
-    Done, Engine, TICK,
-    clock::{self},
-    setup::Ask,
-};
+use super::{Done, Engine, TICK, setup::Ask, sleep::slept};
 use crate::{
     drill::Input,
     model::{
@@ -71,7 +67,7 @@ impl Engine {
 
     fn tick(&mut self) {
         let now = self.clock.now();
-        let slept = clock::slept(self.last_tick, now);
+        let slept = slept(self.last_tick, now);
         self.last_tick = now;
         if let Some(gap) = slept
             && self.machine.fault_may_be_live()

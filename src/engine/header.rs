@@ -18,15 +18,7 @@ pub fn header(plan: &Plan, keeper: u32) -> Header {
         title: m.title.clone(),
         unit: m.unit,
     };
-    let unscoped = |metrics: &[MetricId]| {
-        metrics
-            .iter()
-            .map(|m| Query {
-                metric: m.clone(),
-                scope: None,
-            })
-            .collect::<Vec<_>>()
-    };
+    let unscoped = |metrics: &[MetricId]| metrics.iter().map(|m| Query::new(m, None)).collect::<Vec<_>>();
     Header {
         run: plan.run.clone(),
         drill: drill.name.clone(),
@@ -71,7 +63,7 @@ fn step_header(plan: &Plan, step: &Step) -> StepHeader {
     StepHeader {
         name: step.name.clone(),
         what,
-        breaks: !matches!(step.action, Action::Observe),
+        breaks: step.action.breaks(),
         duration: step.duration,
         max_concurrent: cap,
         rows: step

@@ -4,9 +4,8 @@ use std::{future::Future, iter, mem, thread};
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::clock::Clock;
 use crate::{
-    journal::{Journal, JournalError},
+    journal::{Clock, Journal, JournalError},
     model::event::{Body, Event},
 };
 

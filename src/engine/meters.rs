@@ -239,10 +239,7 @@ impl Engine {
         let pools = &self.plan.drill.recovery.pools;
         let readings: BTreeMap<Query, Reading> = pools
             .iter()
-            .map(|p| Query {
-                metric: p.metric.clone(),
-                scope: p.scope.clone(),
-            })
+            .map(|p| Query::new(&p.metric, p.scope.as_ref()))
             .map(|q| (q.clone(), meters.store.reading(&q, Span::ZERO)))
             .collect();
         self.shared.readings(readings);

@@ -5,7 +5,6 @@
 
 mod baseline;
 mod bus;
-pub mod clock;
 mod collected;
 mod done;
 mod effects;
@@ -28,6 +27,7 @@ mod rows;
 mod settling;
 mod setup;
 mod silence;
+mod sleep;
 mod stopping;
 mod takeover;
 mod track;
@@ -43,7 +43,6 @@ use tokio::sync::mpsc;
 use self::{
     baseline::Ranges,
     bus::{EngineBus, Shared},
-    clock::Clock,
     collected::Collected,
     done::Done,
     groups::Groups,
@@ -54,6 +53,7 @@ use self::{
 use crate::{
     drill::{Effect, Input, Machine, guard::Watch, schedule::Schedule},
     drivers::Drivers,
+    journal::Clock,
     model::{
         event::{Body, GuardState, Outcome},
         ids::FaultId,

@@ -25,10 +25,7 @@ impl Bench<'_> {
             if !counts || on_sheet.contains(&&metric.id) {
                 continue;
             }
-            let query = Query {
-                metric: metric.id.clone(),
-                scope: None,
-            };
+            let query = Query::new(&metric.id, None);
             metrics.extend(
                 self.periods(group, group, &query)
                     .map(|periods| (metric.id.clone(), periods)),

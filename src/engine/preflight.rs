@@ -103,13 +103,11 @@ impl Inspector {
         if let Some(open) = &mut meters {
             self.source(open).await;
         }
-        let (mut snapshot, checks) = recovery::read_snapshot(&self.plan, &self.drivers).await;
+        let (snapshot, checks) = recovery::read_snapshot(&self.plan, &self.drivers).await;
         for check in checks {
             self.check(check);
         }
-        snapshot.foreign.extend(self.leftovers_of_others().await);
-        snapshot.foreign.sort();
-        snapshot.foreign.dedup();
+        self.leftovers_of_others(&snapshot.foreign);
         let reach = match &mut meters {
             Some(open) => self.reach(open).await,
             None => Vec::new(),

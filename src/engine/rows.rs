@@ -32,10 +32,7 @@ pub struct Bench<'a> {
 
 /// A row's query.
 pub fn query(expectation: &Expectation) -> Query {
-    Query {
-        metric: expectation.metric.clone(),
-        scope: expectation.scope.clone(),
-    }
+    Query::new(&expectation.metric, expectation.scope.as_ref())
 }
 
 /// A declared change, for the judge.

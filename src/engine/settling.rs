@@ -79,10 +79,7 @@ impl Engine {
         };
         let mut busy = Vec::new();
         for pool in &self.plan.drill.recovery.pools {
-            let query = Query {
-                metric: pool.metric.clone(),
-                scope: pool.scope.clone(),
-            };
+            let query = Query::new(&pool.metric, pool.scope.as_ref());
             let reading = meters.store.reading(&query, self.plan.drill.window * 2);
             match &reading.value {
                 Err(gap) => busy.push(Missing::unread(format!("{}: {gap}", pool.metric))),
@@ -100,30 +97,21 @@ impl Engine {
     }
 }
 
-fn name(query: &Query) -> String {
-    let scope = query.scope.as_ref().map(|s| format!(" {s}")).unwrap_or_default();
-    format!("{}{scope}", query.metric)
-}
-
 fn unseen(query: &Query) -> Missing {
-    Missing::unread(format!(
-        "{}: no fresh sample since the faults are gone",
-        name(query)
-    ))
+    Missing::unread(format!("{query}: no fresh sample since the faults are gone"))
 }
 
 fn outside_of(metric: &Metric, level: &BaselineLevel, query: &Query, reading: &Reading) -> Option<Missing> {
-    let name = name(query);
     match &reading.value {
         Ok(value) if reading.partial => Some(Missing::unread(format!(
-            "{name} {}: incomplete",
+            "{query} {}: incomplete",
             metric.unit.show(value.0)
         ))),
         Ok(value) if baseline::is_inside(metric, level, value.0) => None,
         Ok(value) => {
             let (now, before) = (metric.unit.show(value.0), metric.unit.show(level.level));
-            Some(Missing::outside(format!("{name} {now}, was {before}")))
+            Some(Missing::outside(format!("{query} {now}, was {before}")))
         }
-        Err(gap) => Some(Missing::unread(format!("{name}: {gap}"))),
+        Err(gap) => Some(Missing::unread(format!("{query}: {gap}"))),
     }
 }

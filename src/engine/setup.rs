@@ -10,7 +10,6 @@ use tokio::sync::mpsc;
 use super::{
     Engine, baseline,
     bus::{EngineBus, Shared},
-    clock::Clock,
     collected::Collected,
     groups::Groups,
     guarding,
@@ -19,7 +18,7 @@ use super::{
 use crate::{
     drill::{Machine, schedule::Schedule},
     drivers::Drivers,
-    journal::Facts,
+    journal::{Clock, Facts},
     model::{
         event::Outcome,
         phase::Cause,

@@ -88,10 +88,7 @@ impl Engine {
             .iter()
             .filter(|h| matches!(h.limit, Limit::Within(_)));
         relative
-            .map(|h| Query {
-                metric: h.metric.clone(),
-                scope: h.scope.clone(),
-            })
+            .map(|h| Query::new(&h.metric, h.scope.as_ref()))
             .filter(|q| !self.baseline.levels.contains_key(q))
             .map(|q| format!("guard {}: its baseline has no level to stay near", q.metric))
             .collect()

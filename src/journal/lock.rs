@@ -8,17 +8,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::{
-    thread::nanosleep,
-    time::{ClockId, Timespec, clock_gettime},
-};
+use rustix::{thread::nanosleep, time::Timespec};
 
 use crate::model::{
     ids::{EnvironmentName, RunId},
-    time::{Moment, Span},
+    time::Span,
 };
 
-use super::{error::StateError, run_dir::RunDir};
+use super::{clock::Clock, error::StateError, run_dir::RunDir};
 
 /// How often a lock that someone else holds is tried again.
 const AGAIN: Span = Span::millis(20);
@@ -175,18 +172,13 @@ impl KeeperLock {
 
 /// Tries again while someone holds the lock, but no longer than `within`.
 pub(super) fn patiently<L>(within: Span, attempt: impl Fn() -> Result<L, LockError>) -> Result<L, LockError> {
-    let deadline = now() + within;
+    let deadline = Clock.now() + within;
     loop {
         match attempt() {
-            Err(LockError::HeldBy { .. }) if now() < deadline => pause(AGAIN),
+            Err(LockError::HeldBy { .. }) if Clock.now() < deadline => pause(AGAIN),
             other => return other,
         }
     }
-}
-
-fn now() -> Moment {
-    let t = clock_gettime(ClockId::Boottime);
-    Moment(t.tv_sec.unsigned_abs() * 1000 + t.tv_nsec.unsigned_abs() / 1_000_000)
 }
 
 fn pause(span: Span) {

@@ -13,6 +13,7 @@
 //! ```
 //! All of it blocks: call it where blocking is allowed.
 
+mod clock;
 mod durable;
 mod error;
 mod facts;
@@ -30,6 +31,7 @@ mod tail;
 mod tests;
 mod writer;
 
+pub use clock::Clock;
 pub use error::{JournalError, StateError};
 pub use facts::{Facts, FaultFact, FaultState, StepFact, facts};
 pub use line::{MAX_LINE, checked, decode, encode, frame};

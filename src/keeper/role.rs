@@ -11,8 +11,8 @@ use super::guardian;
 use crate::{
     drill::schedule::{NoSchedule, Schedule},
     drivers::{Drivers, error::DriverError},
-    engine::{Ask, Begin, Ledger, Setup, clock::Clock},
-    journal::{self, Journal, KeeperLock, LockError, RunDir, StateDir, StateError},
+    engine::{Ask, Begin, Ledger, Setup},
+    journal::{self, Clock, Journal, KeeperLock, LockError, RunDir, StateDir, StateError},
     model::{
         event::{Event, Outcome},
         ids::RunId,

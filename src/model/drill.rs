@@ -201,6 +201,16 @@ pub enum Action {
     Load(Load),
 }
 
+impl Action {
+    /// Whether it makes something that must be undone: a fault or a load.
+    pub fn breaks(&self) -> bool {
+        match self {
+            Action::Observe => false,
+            Action::Fault { .. } | Action::Load(_) => true,
+        }
+    }
+}
+
 /// What a step injects.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

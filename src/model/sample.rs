@@ -1,5 +1,7 @@
 //! What is measured: windows for the judge, readings for the guard, and why there may be none.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -15,6 +17,26 @@ pub struct Query {
     pub metric: MetricId,
     /// The scope, if any.
     pub scope: Option<ScopeName>,
+}
+
+impl Query {
+    /// The query of a metric, narrowed by a scope if there is one.
+    pub fn new(metric: &MetricId, scope: Option<&ScopeName>) -> Self {
+        Self {
+            metric: metric.clone(),
+            scope: scope.cloned(),
+        }
+    }
+}
+
+/// `order_success users`, or only the metric.
+impl fmt::Display for Query {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.scope {
+            Some(scope) => write!(f, "{} {scope}", self.metric),
+            None => write!(f, "{}", self.metric),
+        }
+    }
 }
 
 /// Milliseconds since the Unix epoch on the clock of the source of the samples.

@@ -8,10 +8,7 @@ use crate::model::{
 };
 
 fn scoped(metric: &MetricId, scope: Option<&ScopeName>) -> String {
-    match scope {
-        Some(scope) => format!("{metric} {scope}"),
-        None => metric.to_string(),
-    }
+    Query::new(metric, scope).to_string()
 }
 
 /// `order_success users`; for a tripwire `order-0 order_threads_busy`.
@@ -29,7 +26,7 @@ pub fn row_label(row: &RowHeader) -> String {
 
 /// `order_success marked`.
 pub fn query_label(query: &Query) -> String {
-    scoped(&query.metric, query.scope.as_ref())
+    query.to_string()
 }
 
 /// An age in at most three cells where that is possible: `3s`, `12m`, `5h`, `9d`.

@@ -21,16 +21,13 @@ impl Inspector {
             .guard
             .steady_state
             .iter()
-            .map(|h| Query {
-                metric: h.metric.clone(),
-                scope: h.scope.clone(),
-            })
+            .map(|h| Query::new(&h.metric, h.scope.as_ref()))
             .collect();
         let mut answered = 0;
         let oldest = (meters.spacing() * 3).max(STALE);
         for query in &meters.queries {
             let reading = meters.store.reading(query, Span::seconds(60));
-            let what = format!("query {}", label(query));
+            let what = format!("query {query}");
             let stale = reading.value.is_ok() && reading.age > oldest;
             match (&reading.value, guarded.contains(query)) {
                 (Ok(_), true) if reading.partial => {
@@ -62,12 +59,5 @@ impl Inspector {
         }
         let found = format!("{answered} of {} answered", meters.queries.len());
         self.say("queries", CheckOutcome::Passed, found, None);
-    }
-}
-
-pub(super) fn label(query: &Query) -> String {
-    match &query.scope {
-        Some(scope) => format!("{} {scope}", query.metric),
-        None => query.metric.to_string(),
     }
 }

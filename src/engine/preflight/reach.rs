@@ -6,13 +6,12 @@ use super::Inspector;
 use crate::{
     drill::{faults, reach},
     engine::meters::{Meters, of_instance},
-    metrics::{Source, Store, Wanted},
+    metrics::{Store, Wanted},
     model::{
         drill::Action,
         event::{CheckOutcome, ReachLine},
-        ids::{InstanceName, ServiceName},
-        plan::Plan,
-        sample::{Query, Reading},
+        ids::{InstanceName, ScopeName, ServiceName},
+        sample::Query,
         time::Span,
     },
 };
@@ -46,32 +45,16 @@ impl Inspector {
         lines
     }
 
+    /// The requests a second of every instance that is hit: all asked at once, twice, because a rate needs two samples.
     async fn rates(&self, meters: &mut Meters) -> BTreeMap<(ServiceName, InstanceName), f64> {
-        let mut rates = BTreeMap::new();
-        let Some(mut source) = meters.source.take() else {
-            return rates;
-        };
-        for (service, instance) in rule_instances(&self.plan) {
-            if let Some(rate) = self.rate(&mut source, &service, &instance).await {
-                rates.insert((service, instance), rate);
-            }
+        let asked = self.rate_queries();
+        if asked.is_empty() {
+            return BTreeMap::new();
         }
-        meters.source = Some(source);
-        rates
-    }
-
-    async fn rate(&self, source: &mut Source, service: &ServiceName, instance: &InstanceName) -> Option<f64> {
-        let dashboard = &self.plan.drill.dashboard;
-        let node = dashboard.topology.iter().find(|n| &n.service == service)?;
-        let metric = dashboard.metric(node.pool.as_ref()?.rate_metric.as_ref()?)?;
-        let query = Query {
-            metric: metric.id.clone(),
-            scope: None,
+        let Some(mut source) = meters.source.take() else {
+            return BTreeMap::new();
         };
-        let wanted = [Wanted {
-            query: query.clone(),
-            read: of_instance(&metric.read, instance),
-        }];
+        let wanted: Vec<Wanted> = asked.values().cloned().collect();
         let mut store = Store::new(&wanted, Span::seconds(60));
         for round in 0..2 {
             if round > 0 {
@@ -79,27 +62,33 @@ impl Inspector {
             }
             store.add(source.fetch(&wanted).await);
         }
-        let Reading { value, .. } = store.reading(&query, source.every() * 4);
-        value.ok().map(|v| v.0)
+        let window = source.every() * 4;
+        meters.source = Some(source);
+        let read = asked.into_iter().filter_map(|(place, wanted)| {
+            let value = store.reading(&wanted.query, window).value.ok()?;
+            Some((place, value.0))
+        });
+        read.collect()
     }
-}
 
-/// Every instance that gets a rule, once, with its service.
-fn rule_instances(plan: &Plan) -> Vec<(ServiceName, InstanceName)> {
-    let mut all = Vec::new();
-    for step in &plan.drill.steps {
-        let Action::Fault { faults, envelope } = &step.action else {
-            continue;
+    /// The query of each instance's own rate, where the topology names a metric for it.
+    fn rate_queries(&self) -> BTreeMap<(ServiceName, InstanceName), Wanted> {
+        let dashboard = &self.plan.drill.dashboard;
+        let of = |service: &ServiceName, instance: &InstanceName| {
+            let node = dashboard.topology.iter().find(|n| &n.service == service)?;
+            let metric = dashboard.metric(node.pool.as_ref()?.rate_metric.as_ref()?)?;
+            // Named like a scope, so that the answers of one metric are told apart.
+            let scope = ScopeName::new(instance.as_str()).ok()?;
+            Some(Wanted {
+                query: Query::new(&metric.id, Some(&scope)),
+                read: of_instance(&metric.read, instance),
+            })
         };
-        for fault in faults {
-            let (service, hit) = faults::instances(plan, fault, envelope);
-            for instance in hit {
-                let key = (service.clone(), instance.clone());
-                if !all.contains(&key) {
-                    all.push(key);
-                }
-            }
-        }
+        faults::aims(&self.plan)
+            .filter_map(|aim| {
+                let wanted = of(aim.service, aim.instance)?;
+                Some(((aim.service.clone(), aim.instance.clone()), wanted))
+            })
+            .collect()
     }
-    all
 }

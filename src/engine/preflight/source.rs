@@ -1,8 +1,9 @@
 //! The source of metrics: it answers, its clock is near ours, its rhythm is fast enough.
 
-use super::{Inspector, queries::label};
+use super::Inspector;
 use crate::{
-    engine::{clock::Clock, meters::Meters},
+    engine::meters::Meters,
+    journal::Clock,
     metrics::{Probe, Source},
     model::{event::CheckOutcome, time::Span},
 };
@@ -42,7 +43,7 @@ impl Inspector {
         }
         for (query, error) in source.refusals(&meters.wanted).await {
             self.say(
-                &format!("query {}", label(&query)),
+                &format!("query {query}"),
                 CheckOutcome::Refused,
                 error.to_string(),
                 None,

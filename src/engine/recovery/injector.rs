@@ -4,12 +4,9 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    drivers::{
-        error::DriverError,
-        point::{RuleSeen, hit_by},
-    },
+    drill::faults,
+    drivers::{error::DriverError, point::RuleSeen},
     model::{
-        drill::{Action, Fault},
         ids::InstanceName,
         plan::Plan,
         recovery::{Leftover, StepId, StepState},
@@ -23,22 +20,7 @@ const NAMED: usize = 3;
 
 /// Every instance that a fault of the drill may hit, each once.
 pub(super) fn injectors(plan: &Plan) -> BTreeSet<InstanceName> {
-    rules(plan).flat_map(|(instances, _)| instances).collect()
-}
-
-/// Every rule fault of the drill: its instances and its point.
-pub(super) fn rules(plan: &Plan) -> impl Iterator<Item = (Vec<InstanceName>, &str)> {
-    plan.drill.steps.iter().flat_map(move |step| {
-        let (faults, envelope) = match &step.action {
-            Action::Fault { faults, envelope } => (faults.as_slice(), Some(envelope)),
-            Action::Observe | Action::Load(_) => (&[][..], None),
-        };
-        faults.iter().filter_map(move |fault| {
-            let Fault::Rule { point, .. } = fault;
-            let hit = hit_by(&plan.environment, &plan.drill.targets, fault, envelope?);
-            Some((hit, point.as_str()))
-        })
-    })
+    faults::aims(plan).map(|aim| aim.instance.clone()).collect()
 }
 
 /// Clears what carries the run's mark on every instance that a fault may have hit.

@@ -79,10 +79,7 @@ impl<'a> Watch<'a> {
 }
 
 fn query(pool: &PoolDrain) -> Query {
-    Query {
-        metric: pool.metric.clone(),
-        scope: pool.scope.clone(),
-    }
+    Query::new(&pool.metric, pool.scope.as_ref())
 }
 
 /// Waits for all pools, all at the same time.

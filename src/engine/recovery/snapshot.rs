@@ -1,9 +1,13 @@
 //! What is there before the drill, read in preflight, and the rights to change it, proved where that is possible.
 
+use std::collections::BTreeSet;
+
 use crate::{
+    drill::faults,
     drivers::{Drivers, error::DriverError, place::Fill, point::RuleSeen},
     model::{
         event::{Check, CheckOutcome},
+        ids::InstanceName,
         plan::Plan,
         playbook::Restart,
         snapshot::Snapshot,
@@ -12,7 +16,7 @@ use crate::{
 
 use super::{
     before::{read_breakers, read_flags, read_gateway, read_queues},
-    injector, together,
+    together,
 };
 
 /// One part of the snapshot: what was found, and how the checks went.
@@ -88,12 +92,10 @@ pub(super) fn refused(what: String, error: &DriverError) -> Check {
 }
 
 async fn read_injectors(plan: &Plan, drivers: &Drivers) -> Part<String> {
-    let mut pairs: Vec<_> = injector::rules(plan)
-        .flat_map(|(instances, point)| instances.into_iter().map(move |i| (i, point)))
+    let pairs: BTreeSet<(&InstanceName, &str)> = faults::aims(plan)
+        .map(|aim| (aim.instance, aim.point()))
         .collect();
-    pairs.sort();
-    pairs.dedup();
-    let parts = pairs.iter().map(async |(instance, point)| {
+    let parts = pairs.into_iter().map(async |(instance, point)| {
         let what = format!("injection point {point} on {instance}");
         let look = async {
             let base = drivers.point_base(instance)?;
