@@ -6,6 +6,8 @@ mod queries;
 mod reach;
 mod source;
 mod targets;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

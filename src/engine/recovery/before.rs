@@ -19,8 +19,8 @@ use crate::{
 
 use super::{
     breakers::state_word,
+    gently,
     snapshot::{Part, check, refused},
-    together,
 };
 
 pub(super) async fn read_gateway(plan: &Plan, drivers: &Drivers) -> Part<GatewayServer> {
@@ -31,18 +31,18 @@ pub(super) async fn read_gateway(plan: &Plan, drivers: &Drivers) -> Part<Gateway
     let look = async {
         let haproxy = drivers.haproxy(socket, backend)?;
         let servers = haproxy.servers().await?;
-        let mut found = Vec::new();
-        for instance in &plan.drill.targets.instances {
+        let targets = plan.drill.targets.instances.iter().map(async |instance| {
             let server = haproxy::find(&servers, backend, instance)?;
             haproxy.proves_right(instance).await?;
-            found.push(GatewayServer {
+            Ok(GatewayServer {
                 instance: instance.clone(),
                 weight: server.weight,
                 initial_weight: server.initial_weight,
                 state: server.state,
-            });
-        }
-        Ok::<_, DriverError>(found)
+            })
+        });
+        let found = gently(targets).await.into_iter();
+        found.collect::<Result<Vec<_>, DriverError>>()
     };
     let (found, check) = match look.await {
         Err(error) => (Vec::new(), refused(what, &error)),
@@ -108,7 +108,7 @@ pub(super) async fn read_breakers(plan: &Plan, drivers: &Drivers) -> Part<Breake
             });
             seen.collect::<Result<Vec<_>, DriverError>>()
         });
-        parts.push(breaker_part(what, via, together(look).await));
+        parts.push(breaker_part(what, via, gently(look).await));
     }
     Part::join(parts)
 }
@@ -191,7 +191,7 @@ pub(super) async fn read_flags(plan: &Plan, drivers: &Drivers) -> Part<FlagsSeen
             }
         }
     });
-    Part::join(together(parts).await)
+    Part::join(gently(parts).await)
 }
 
 pub(super) async fn read_queues(plan: &Plan, drivers: &Drivers) -> Part<RetryQueueSeen> {
@@ -232,5 +232,5 @@ pub(super) async fn read_queues(plan: &Plan, drivers: &Drivers) -> Part<RetryQue
             }
         }
     });
-    Part::join(together(parts).await)
+    Part::join(gently(parts).await)
 }

@@ -60,6 +60,9 @@ pub use snapshot::read_snapshot;
 /// that got none try again.
 const TOGETHER: usize = 1024;
 
+/// Instances that preflight asks at the same time.
+const GENTLY: usize = 32;
+
 /// What every step works with.
 #[derive(Clone)]
 pub struct Scene {
@@ -190,10 +193,22 @@ impl Scene {
 
 /// All of them at the same time, their results in order. One that hangs keeps its own place, and no other's.
 fn together<F: Future>(all: impl IntoIterator<Item = F>) -> impl Future<Output = Vec<F::Output>> {
+    at_most(TOGETHER, all)
+}
+
+/// As [`together`], for preflight: nothing is on fire yet, and a system under load is asked gently.
+fn gently<F: Future>(all: impl IntoIterator<Item = F>) -> impl Future<Output = Vec<F::Output>> {
+    at_most(GENTLY, all)
+}
+
+fn at_most<F: Future>(
+    count: usize,
+    all: impl IntoIterator<Item = F>,
+) -> impl Future<Output = Vec<F::Output>> {
     let numbered = |(n, one): (usize, F)| one.map(move |ended| (n, ended));
     let all: Vec<_> = all.into_iter().enumerate().map(numbered).collect();
-    async {
-        let mut ended: Vec<_> = stream::iter(all).buffer_unordered(TOGETHER).collect().await;
+    async move {
+        let mut ended: Vec<_> = stream::iter(all).buffer_unordered(count).collect().await;
         ended.sort_unstable_by_key(|(n, _)| *n);
         ended.into_iter().map(|(_, one)| one).collect()
     }

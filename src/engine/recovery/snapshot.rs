@@ -16,7 +16,7 @@ use crate::{
 
 use super::{
     before::{read_breakers, read_flags, read_gateway, read_queues},
-    together,
+    gently,
 };
 
 /// One part of the snapshot: what was found, and how the checks went.
@@ -110,7 +110,7 @@ async fn read_injectors(plan: &Plan, drivers: &Drivers) -> Part<String> {
             Ok(rules) => foreign_rules(plan, what, instance.as_str(), &rules),
         }
     });
-    let mut part = Part::join(together(parts).await);
+    let mut part = Part::join(gently(parts).await);
     part.found.sort();
     part.found.dedup();
     part

@@ -201,3 +201,26 @@ async fn one_that_hangs_keeps_no_other_waiting_and_the_results_stay_in_order() {
         (0..count).collect::<Vec<_>>()
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn preflight_asks_many_at_once_but_never_all() {
+    let under_way = std::cell::Cell::new(0);
+    let most = std::cell::Cell::new(0);
+    let begin = Instant::now();
+    let asked = (0..100).map(async |n| {
+        under_way.set(under_way.get() + 1);
+        most.set(most.get().max(under_way.get()));
+        // The later ones answer sooner.
+        tokio::time::sleep(Span::millis(1000 - n).into()).await;
+        under_way.set(under_way.get() - 1);
+        n
+    });
+    let answers = gently(asked).await;
+    assert_eq!(
+        answers,
+        (0..100).collect::<Vec<_>>(),
+        "in the order of the targets"
+    );
+    assert_eq!(most.get(), GENTLY);
+    assert!(elapsed(begin) <= Span::seconds(4), "{}", elapsed(begin));
+}
