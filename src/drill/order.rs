@@ -41,6 +41,8 @@ pub(super) struct Recovering {
     pub cause: Cause,
     pub began: Moment,
     states: BTreeMap<StepId, StepState>,
+    /// Steps that go on beside later ones: they wait only for targets that do not answer.
+    beside: BTreeSet<StepId>,
     needed: Option<bool>,
     assessing: bool,
     commands: Vec<CommandState>,
@@ -82,6 +84,7 @@ impl Recovering {
             cause,
             began,
             states: StepId::ALL.iter().map(|s| (*s, StepState::Later)).collect(),
+            beside: BTreeSet::new(),
             needed: None,
             assessing: false,
             commands,
@@ -120,6 +123,15 @@ impl Recovering {
         self.states[&step].is_over()
     }
 
+    /// Later steps may begin before this one is over.
+    pub fn go_on(&mut self, step: StepId) {
+        self.beside.insert(step);
+    }
+
+    fn lets_go_on(&self, step: StepId) -> bool {
+        self.is_over(step) || self.beside.contains(&step)
+    }
+
     /// A step's leftovers are not kept: the last read finds them, or finds that they have come right.
     pub fn step_over(&mut self, result: StepResult) {
         self.states.insert(result.step, result.state);
@@ -141,7 +153,7 @@ impl Recovering {
     /// What can begin now. Marks it as begun.
     pub fn next(&mut self) -> Vec<Next> {
         for stage in STAGES {
-            if stage.iter().all(|s| self.is_over(*s)) {
+            if stage.iter().all(|s| self.lets_go_on(*s)) {
                 match self.commands_after(stage) {
                     Some(waiting) => return waiting,
                     None => continue,

@@ -8,7 +8,10 @@ use std::{
 use futures::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Done, recovery::Bus};
+use super::{
+    Done,
+    recovery::{Bus, StepEnd},
+};
 use crate::model::{
     ids::{FaultId, InstanceName},
     recovery::{StepId, StepState},
@@ -94,6 +97,10 @@ impl Bus for EngineBus {
 
     fn progress(&self, step: StepId, state: StepState, detail: String) {
         let _ = self.done.send(Done::Progress { step, state, detail });
+    }
+
+    fn go_on(&self, step: StepId, so_far: StepEnd) {
+        let _ = self.done.send(Done::GoOn { step, so_far });
     }
 
     fn reading(&self, query: &Query) -> Option<Reading> {

@@ -52,6 +52,10 @@ pub(super) enum Done {
         step: StepId,
         end: StepEnd,
     },
+    GoOn {
+        step: StepId,
+        so_far: StepEnd,
+    },
     Command {
         index: usize,
         end: StepEnd,
@@ -73,10 +77,6 @@ pub(super) enum Done {
     Notified {
         whom: String,
         error: Option<String>,
-    },
-    Again {
-        step: StepId,
-        end: StepEnd,
     },
     Judged {
         group: usize,
@@ -106,12 +106,12 @@ impl Engine {
             Done::Injected { fault, result } => self.injected(fault, result),
             Done::Stopped { step, end } => self.stopped(step, end),
             Done::Step { step, end } => self.step_over(step, end),
+            Done::GoOn { step, so_far } => self.go_on(step, so_far),
             Done::Command { index, end } => self.feed(Input::CommandOver(index, end.leftovers)),
             Done::Assessed(repair) => self.assessed(repair),
             Done::FinalRead { found, repaired } => self.feed(Input::FinalRead { found, repaired }),
             Done::Intended { change, written } => self.intended(change, written),
             Done::Progress { step, state, detail } => self.progress(step, state, detail),
-            Done::Again { step, end } => self.again(step, end),
             Done::Judged { group, rows, last } => self.judged(group, rows, last),
             Done::Moved(moved) => self.ledger.emit(Body::Moved(moved)),
             Done::Baseline { rows, levels } => self.baseline_judged(rows, levels),

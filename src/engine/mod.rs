@@ -21,6 +21,7 @@ mod ledger;
 mod meters;
 mod movers;
 mod preflight;
+mod recovering;
 pub mod recovery;
 mod rejudge;
 mod rows;
@@ -109,6 +110,8 @@ pub struct Engine {
     notices: tokio::task::JoinSet<()>,
     /// What a takeover could not learn: it stands against ALL CLEAR to the end.
     unknown: Vec<Leftover>,
+    /// What each step of recovery could not put back, as it stands.
+    left: BTreeMap<StepId, Vec<Leftover>>,
 }
 
 impl Engine {

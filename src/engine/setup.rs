@@ -145,6 +145,7 @@ impl Setup {
             tasks: tokio::task::JoinSet::new(),
             notices: tokio::task::JoinSet::new(),
             unknown: Vec::new(),
+            left: BTreeMap::new(),
         };
         engine.begin(begin).await;
         engine.go(asks, results, heartbeat).await

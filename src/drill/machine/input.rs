@@ -2,7 +2,14 @@
 
 use crate::{
     drill::{order::StepResult, verifying::Missing},
-    model::{event::GuardState, ids::FaultId, phase::Cause, recovery::Leftover, sheet::Verdict, time::Span},
+    model::{
+        event::GuardState,
+        ids::FaultId,
+        phase::Cause,
+        recovery::{Leftover, StepId},
+        sheet::Verdict,
+        time::Span,
+    },
 };
 
 /// What happened.
@@ -38,6 +45,8 @@ pub enum Input {
     Extend(Span),
     /// A recovery step is over.
     StepOver(StepResult),
+    /// A recovery step waits only for targets that do not answer: later steps may begin before it is over.
+    GoOn(StepId),
     /// A command of the playbook is over.
     CommandOver(usize, Vec<Leftover>),
     /// Whether anything of steps 3 to 7 has to be put back.

@@ -70,14 +70,21 @@ impl Machine {
 
     pub(super) fn recovery_input(&mut self, input: Input, now: Moment) -> Effects {
         match (&mut self.state, input) {
-            (State::Recovering(r), Input::StepOver(result)) => {
+            (
+                State::Recovering(r) | State::Verifying(Verifying { recovering: r, .. }),
+                Input::StepOver(result),
+            ) => {
                 let faults = result.step == StepId::Faults;
+                let tell = faults && !r.is_over(StepId::Faults) && r.cause.is_abort();
                 r.step_over(result);
-                let abort = r.cause.is_abort();
                 let mut effects = if faults { self.faults_gone(now) } else { Vec::new() };
-                effects.extend((faults && abort).then_some(Effect::Notify { left: Vec::new() }));
+                effects.extend(tell.then_some(Effect::Notify { left: Vec::new() }));
                 effects.extend(self.advance(now));
                 effects
+            }
+            (State::Recovering(r), Input::GoOn(step)) => {
+                r.go_on(step);
+                self.advance(now)
             }
             (State::Recovering(r), Input::CommandOver(index, leftovers)) => {
                 r.command_over(index, leftovers);

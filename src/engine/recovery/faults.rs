@@ -11,12 +11,20 @@ use crate::{
     },
     model::{
         ids::FaultId,
-        recovery::{Leftover, StepId, StepState},
+        recovery::{Certainty, Leftover, StepId, StepState},
+        time::Span,
         undo::{FaultIntent, UndoFault},
     },
 };
 
-use super::{Scene, StepEnd, by_hand, seen, together, unread};
+use super::{
+    Scene, StepEnd, by_hand, seen,
+    silent::{Silence, together_but_for_the_silent},
+    together, unread,
+};
+
+/// Between two rounds for targets that do not answer.
+const TRY_ON: Span = Span::seconds(1);
 
 /// How rules are deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +45,25 @@ pub async fn end_faults(scene: &Scene, intents: &[FaultIntent]) -> StepEnd {
     stop(scene, intents, Reach::Each).await
 }
 
+/// The faults whose targets did not answer within their step.
+pub fn left_silent(intents: &[FaultIntent], end: &StepEnd) -> Vec<FaultIntent> {
+    if end.leftovers.iter().all(|l| l.certainty == Certainty::Seen) {
+        return Vec::new();
+    }
+    let left = intents.iter().filter(|i| !end.gone.contains(&i.id));
+    left.cloned().collect()
+}
+
+/// Tries to stop the faults of silent targets, round after round, until they are read back; tells how each round ended.
+pub async fn try_on(scene: &Scene, mut silent: Vec<FaultIntent>, tell: impl Fn(StepEnd)) {
+    while !silent.is_empty() {
+        tokio::time::sleep(TRY_ON.into()).await;
+        let end = faults(scene, &silent).await;
+        silent = left_silent(&silent, &end);
+        tell(end);
+    }
+}
+
 async fn stop(scene: &Scene, intents: &[FaultIntent], reach: Reach) -> StepEnd {
     if intents.is_empty() {
         return StepEnd::new(StepState::Nothing, "no fault was made");
@@ -50,23 +77,76 @@ async fn stop(scene: &Scene, intents: &[FaultIntent], reach: Reach) -> StepEnd {
             UndoFault::Load => loads.push(intent),
         }
     }
-    let rules = together(
-        by_base
-            .into_iter()
-            .map(|(base, faults)| clear(scene, base, faults, reach)),
-    );
+    let by_base: Vec<_> = by_base.into_iter().collect();
+    let parts = by_base.iter().map(|(base, faults)| {
+        let silence = Silence::default();
+        (silence.clone(), clear(scene, base, faults, reach, silence))
+    });
+    let go_on = |so_far: &[Option<Vec<Fate>>]| {
+        if reach == Reach::WholeRun {
+            scene
+                .bus
+                .go_on(StepId::Faults, but_for_the_silent(&by_base, so_far));
+        }
+    };
+    let rules = together_but_for_the_silent(parts.collect(), go_on);
     let (rules, loads) = tokio::join!(rules, together(loads.into_iter().map(|l| stop_load(scene, l))));
+    let (gone, leftovers) = sorted(rules.into_iter().flatten().chain(loads));
+    let detail = format!("{} of {} gone, read back", gone.len(), intents.len());
+    let mut end = StepEnd::of(StepState::Done, detail, leftovers);
+    end.gone = gone;
+    end
+}
+
+fn sorted(fates: impl Iterator<Item = Fate>) -> (Vec<FaultId>, Vec<Leftover>) {
     let (mut gone, mut leftovers) = (Vec::new(), Vec::new());
-    for fate in rules.into_iter().flatten().chain(loads) {
+    for fate in fates {
         match fate {
             Ok(id) => gone.push(id),
             Err(leftover) => leftovers.push(*leftover),
         }
     }
-    let detail = format!("{} of {} gone, read back", gone.len(), intents.len());
-    let mut end = StepEnd::of(StepState::Done, detail, leftovers);
-    end.gone = gone;
-    end
+    (gone, leftovers)
+}
+
+/// How the step stands while it waits only for targets that do not answer: theirs are leftovers until read back.
+fn but_for_the_silent(by_base: &[(&str, Vec<&FaultIntent>)], so_far: &[Option<Vec<Fate>>]) -> StepEnd {
+    let (gone, mut leftovers) = sorted(so_far.iter().flatten().flatten().cloned());
+    let silent = by_base.iter().zip(so_far).filter(|(_, end)| end.is_none());
+    let mut instances = BTreeSet::new();
+    for ((base, faults), _) in silent {
+        instances.extend(faults.iter().map(|f| f.instance.as_str()));
+        let left = faults.iter().map(|fault| Leftover {
+            step: StepId::Faults,
+            what: named(fault),
+            why: format!("no answer yet; tried again until there is one{}", expiry(fault)),
+            by_hand: Some(by_hand::curl("DELETE", &rule_url(base, &fault.id))),
+            certainty: Certainty::Unknown,
+        });
+        leftovers.extend(left);
+    }
+    let silent: Vec<&str> = instances.into_iter().collect();
+    StepEnd {
+        state: StepState::Waiting,
+        detail: format!(
+            "{} gone, read back; no answer yet from {}, tried again beside",
+            gone.len(),
+            silent.join(", ")
+        ),
+        leftovers,
+        gone,
+    }
+}
+
+fn named(fault: &FaultIntent) -> String {
+    format!("fault {} on {} (rule {})", fault.what, fault.instance, fault.id)
+}
+
+fn expiry(fault: &FaultIntent) -> String {
+    fault
+        .expires_in
+        .map(|span| format!("; the instance drops it by itself {span} after it was made"))
+        .unwrap_or_default()
 }
 
 /// Gone, or left over.
@@ -89,7 +169,14 @@ async fn stop_load(scene: &Scene, intent: &FaultIntent) -> Fate {
 }
 
 /// Deletes and looks, until a look finds none of them and none can still land.
-async fn clear(scene: &Scene, base: &str, faults: Vec<&FaultIntent>, reach: Reach) -> Vec<Fate> {
+async fn clear(
+    scene: &Scene,
+    base: &str,
+    faults: &[&FaultIntent],
+    reach: Reach,
+    silence: Silence,
+) -> Vec<Fate> {
+    silence.begins();
     let point = scene.drivers.point();
     let (begin, deadline) = (Instant::now(), scene.deadline());
     let mut late = begin + scene.drivers.patience().late.into();
@@ -100,8 +187,11 @@ async fn clear(scene: &Scene, base: &str, faults: Vec<&FaultIntent>, reach: Reac
         .collect();
     let mut look;
     loop {
-        let deleted = delete(scene, base, &faults, reach, &mut landed).await;
-        look = match point.rules(base).await {
+        let deleted = delete(scene, base, faults, reach, &mut landed).await;
+        silence.note(&deleted);
+        let rules = point.rules(base).await;
+        silence.note(&rules);
+        look = match rules {
             Ok(rules) => {
                 let there: BTreeSet<String> = rules.into_iter().map(|r| r.id).collect();
                 landed.extend(
@@ -132,25 +222,21 @@ async fn clear(scene: &Scene, base: &str, faults: Vec<&FaultIntent>, reach: Reac
         }
         scene.pause().await;
     }
-    faults.into_iter().map(|fault| fate(base, fault, &look)).collect()
+    faults.iter().map(|fault| fate(base, fault, &look)).collect()
 }
 
 type Look = Result<(BTreeSet<String>, Result<(), DriverError>), DriverError>;
 
 fn fate(base: &str, fault: &FaultIntent, look: &Look) -> Fate {
-    let what = format!("fault {} on {} (rule {})", fault.what, fault.instance, fault.id);
+    let what = named(fault);
     let by_hand = Some(by_hand::curl("DELETE", &rule_url(base, &fault.id)));
-    let expiry = fault
-        .expires_in
-        .map(|span| format!("; the instance drops it by itself {span} after it was made"))
-        .unwrap_or_default();
     let mut leftover = match look {
         Ok((there, _)) if !there.contains(fault.id.as_str()) => return Ok(fault.id.clone()),
         Ok((_, Ok(()))) => seen(StepId::Faults, what, "deleted, and still there", by_hand),
         Ok((_, Err(error))) => seen(StepId::Faults, what, error.to_string(), by_hand),
         Err(error) => unread(StepId::Faults, what, error, by_hand),
     };
-    leftover.why.push_str(&expiry);
+    leftover.why.push_str(&expiry(fault));
     Err(Box::new(leftover))
 }
 

@@ -9,11 +9,17 @@ use crate::{
     model::{
         ids::InstanceName,
         plan::Plan,
-        recovery::{Leftover, StepId, StepState},
+        recovery::{Certainty, Leftover, StepId, StepState},
     },
 };
 
-use super::{Scene, StepEnd, faults::by_hand_run, seen, together, unread};
+use super::{
+    Scene, StepEnd,
+    faults::by_hand_run,
+    seen,
+    silent::{Silence, together_but_for_the_silent},
+    unread,
+};
 
 /// How many foreign rules are named in a line.
 const NAMED: usize = 3;
@@ -30,7 +36,18 @@ pub async fn injector(scene: &Scene) -> StepEnd {
         return StepEnd::new(StepState::Nothing, "the drill uses no injector");
     }
     scene.working(StepId::Injector, format!("{} instances", instances.len()));
-    let cleared = together(instances.iter().map(|i| clear(scene, i))).await;
+    let parts = instances.iter().map(|instance| {
+        let silence = Silence::default();
+        (silence.clone(), clear(scene, instance, silence))
+    });
+    let go_on = |so_far: &[Option<Result<Cleared, Box<Leftover>>>]| {
+        let silent = instances.iter().zip(so_far).filter(|(_, end)| end.is_none());
+        let silent: Vec<&InstanceName> = silent.map(|(instance, _)| instance).collect();
+        scene
+            .bus
+            .go_on(StepId::Injector, but_for_the_silent(scene, &silent));
+    };
+    let cleared = together_but_for_the_silent(parts.collect(), go_on).await;
     let (mut removed, mut foreign, mut leftovers) = (0, Vec::new(), Vec::new());
     for one in cleared {
         match one {
@@ -66,9 +83,36 @@ struct Cleared {
     foreign: Vec<String>,
 }
 
-async fn clear(scene: &Scene, instance: &InstanceName) -> Result<Cleared, Box<Leftover>> {
+/// How the step stands while it waits only for instances that do not answer.
+fn but_for_the_silent(scene: &Scene, silent: &[&InstanceName]) -> StepEnd {
+    let left = silent.iter().map(|instance| Leftover {
+        step: StepId::Injector,
+        what: rules_of_the_run(scene, instance),
+        why: "no answer yet; tried again until there is one".into(),
+        by_hand: scene
+            .drivers
+            .point_base(instance)
+            .ok()
+            .map(|base| by_hand_run(scene, &base)),
+        certainty: Certainty::Unknown,
+    });
+    let names: Vec<&str> = silent.iter().map(|i| i.as_str()).collect();
+    StepEnd {
+        state: StepState::Waiting,
+        detail: format!("no answer yet from {}, tried again beside", names.join(", ")),
+        leftovers: left.collect(),
+        gone: Vec::new(),
+    }
+}
+
+fn rules_of_the_run(scene: &Scene, instance: &InstanceName) -> String {
+    format!("rules of run {} on {instance}", scene.plan.run)
+}
+
+async fn clear(scene: &Scene, instance: &InstanceName, silence: Silence) -> Result<Cleared, Box<Leftover>> {
+    silence.begins();
     let step = StepId::Injector;
-    let what = || format!("rules of run {} on {instance}", scene.plan.run);
+    let what = || rules_of_the_run(scene, instance);
     let base = scene
         .drivers
         .point_base(instance)
@@ -78,9 +122,12 @@ async fn clear(scene: &Scene, instance: &InstanceName) -> Result<Cleared, Box<Le
     let mut removed = BTreeSet::new();
     let mut refusal: Option<DriverError> = None;
     loop {
-        let read = scene
-            .persist(deadline, || scene.drivers.point().rules(&base))
-            .await;
+        let look = async || {
+            let rules = scene.drivers.point().rules(&base).await;
+            silence.note(&rules);
+            rules
+        };
+        let read = scene.persist(deadline, look).await;
         let rules = read.map_err(|e| unread(step, what(), &e, hand()))?;
         let (ours, foreign) = sort(scene, instance, rules);
         if ours.is_empty() {

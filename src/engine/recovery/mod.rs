@@ -19,6 +19,7 @@ mod ramp;
 mod release;
 mod repair;
 mod retry;
+mod silent;
 mod snapshot;
 #[cfg(test)]
 mod tests;
@@ -44,7 +45,7 @@ use crate::{
 
 pub use breaker_steps::breakers_open;
 pub use command::command;
-pub use faults::{end_faults, faults};
+pub use faults::{end_faults, faults, left_silent, try_on};
 pub use flags::flags;
 pub use gateway::drain;
 pub use injector::injector;
@@ -83,6 +84,8 @@ pub trait Bus: Send + Sync {
     fn intend(&self, change: ChangeIntent) -> BoxFuture<'_, ()>;
     /// Tells how far a step is.
     fn progress(&self, step: StepId, state: StepState, detail: String);
+    /// A step waits only for targets that do not answer: later steps may begin. Tells how it stands so far.
+    fn go_on(&self, step: StepId, so_far: StepEnd);
     /// The newest sample of a query.
     fn reading(&self, query: &Query) -> Option<Reading>;
     /// A guard hypothesis that is bad now, if one is.

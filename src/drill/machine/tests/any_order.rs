@@ -13,6 +13,7 @@ fn any_input() -> impl Strategy<Value = Input> {
         certainty: Certainty::Unknown,
     };
     let steps = prop::sample::select(StepId::ALL.to_vec());
+    let beside = prop::sample::select(vec![StepId::Faults, StepId::Injector]);
     prop_oneof![
         5 => Just(Input::Tick),
         1 => Just(Input::DeadmanReady),
@@ -26,6 +27,7 @@ fn any_input() -> impl Strategy<Value = Input> {
         1 => Just(guard(Health::BlindTooLong)),
         1 => Just(asked()),
         6 => steps.prop_map(over),
+        1 => beside.prop_map(Input::GoOn),
         2 => any::<bool>().prop_map(|needed| Input::Assessed { needed }),
         4 => (any::<bool>(), any::<bool>()).prop_map(|(bad, users_ok)| Input::Settling {
             missing: bad.then(|| Missing::outside("x")).into_iter().collect(),

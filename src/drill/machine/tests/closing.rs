@@ -139,3 +139,70 @@ fn the_run_waits_for_its_rows_before_it_closes() {
     );
     assert!(closed(&m.step(Input::RowsFinal(vec![Verdict::NoData]), at(71))).is_some());
 }
+
+fn faults_gone(effects: &[Effect]) -> bool {
+    effects.iter().any(|e| {
+        matches!(
+            e,
+            Effect::Emit(Body::Reached {
+                milestone: Milestone::FaultsGone,
+                ..
+            })
+        )
+    })
+}
+
+#[test]
+fn a_silent_target_holds_up_no_later_step_but_the_words_faults_gone() {
+    let mut m = running();
+    m.step(guard(Health::Broken), at(65));
+    let effects = m.step(Input::GoOn(StepId::Faults), at(66));
+    let next = Effect::Recover {
+        step: StepId::Injector,
+        needed: true,
+    };
+    assert_eq!(effects, [next]);
+    let effects = m.step(Input::GoOn(StepId::Injector), at(67));
+    assert_eq!(effects, [Effect::Assess]);
+    let effects = m.step(Input::Assessed { needed: true }, at(67));
+    assert!(!faults_gone(&effects) && m.fault_may_be_live());
+    // Its time is up: people are told, once.
+    let failed = |state| {
+        Input::StepOver(StepResult {
+            step: StepId::Faults,
+            state,
+            leftovers: vec![],
+        })
+    };
+    let effects = m.step(failed(StepState::Failed), at(85));
+    assert!(!faults_gone(&effects));
+    assert!(effects.iter().any(|e| matches!(e, Effect::Notify { .. })));
+    // At last it answers.
+    m.step(Input::FaultGone(fault()), at(90));
+    let effects = m.step(failed(StepState::Done), at(90));
+    assert!(faults_gone(&effects));
+    assert!(!effects.iter().any(|e| matches!(e, Effect::Notify { .. })));
+}
+
+#[test]
+fn a_silent_target_that_answers_while_verifying_is_gone_then() {
+    let mut m = running();
+    m.step(asked(), at(65));
+    m.step(Input::GoOn(StepId::Faults), at(66));
+    m.step(over(StepId::Injector), at(66));
+    m.step(Input::Assessed { needed: false }, at(66));
+    for id in [
+        StepId::Drain,
+        StepId::Breakers,
+        StepId::Flags,
+        StepId::Retry,
+        StepId::Pools,
+        StepId::Traffic,
+        StepId::Release,
+    ] {
+        m.step(over(id), at(66));
+    }
+    assert_eq!(m.phase(), Phase::Verifying);
+    m.step(Input::FaultGone(fault()), at(70));
+    assert!(faults_gone(&m.step(over(StepId::Faults), at(70))));
+}

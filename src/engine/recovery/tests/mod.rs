@@ -36,6 +36,7 @@ type Readings = Box<dyn Fn(&Query) -> Option<Reading> + Send + Sync>;
 /// A keeper that writes everything down in memory.
 pub(super) struct Ledger {
     intents: mpsc::UnboundedSender<ChangeIntent>,
+    went_on: mpsc::UnboundedSender<(StepId, StepEnd)>,
     reading: Readings,
     guard: Box<dyn Fn() -> Option<String> + Send + Sync>,
     restarted: AtomicBool,
@@ -51,6 +52,10 @@ impl Bus for Ledger {
         Box::pin(async {})
     }
     fn progress(&self, _: StepId, _: StepState, _: String) {}
+    fn go_on(&self, step: StepId, so_far: StepEnd) {
+        // A test that does not look has dropped its end.
+        let _ = self.went_on.send((step, so_far));
+    }
     fn reading(&self, query: &Query) -> Option<Reading> {
         (self.reading)(query)
     }
@@ -69,6 +74,7 @@ impl Bus for Ledger {
 pub(super) struct Stage {
     pub scene: Scene,
     intents: mpsc::UnboundedReceiver<ChangeIntent>,
+    pub went_on: mpsc::UnboundedReceiver<(StepId, StepEnd)>,
 }
 
 impl Stage {
@@ -122,8 +128,10 @@ pub(super) fn staged(
     patience: Patience,
 ) -> Stage {
     let (sender, intents) = mpsc::unbounded_channel();
+    let (go_on, went_on) = mpsc::unbounded_channel();
     let mut ledger = Ledger {
         intents: sender,
+        went_on: go_on,
         reading: Box::new(|_| None),
         guard: Box::new(|| None),
         restarted: AtomicBool::new(false),
@@ -136,7 +144,11 @@ pub(super) fn staged(
         snapshot: Arc::new(Snapshot::default()),
         bus: Arc::new(ledger),
     };
-    Stage { scene, intents }
+    Stage {
+        scene,
+        intents,
+        went_on,
+    }
 }
 
 pub(super) fn instance(name: &str) -> InstanceName {
