@@ -55,11 +55,20 @@ pub fn deadman(state_dir: Option<std::path::PathBuf>, args: &Deadman) -> Result<
             // A full or read-only disk takes the log, never the recovery.
             let _log = log_to(&run).ok();
             tracing::warn!(?cause, "taking over");
-            match keep(state_dir, &run, Entry::TakeOver(cause), || {}) {
-                Ok(_) => Ok(0),
-                Err(error) => {
-                    tracing::error!(%error, "could not take over");
-                    Err(Failure::Lost(error.to_string()))
+            loop {
+                match keep(state_dir.clone(), &run, Entry::TakeOver(cause.clone()), || {}) {
+                    Ok(_) => return Ok(0),
+                    Err(error) if deadman::dies_still(&error, args.keeper) => {
+                        tracing::error!(
+                            keeper = args.keeper,
+                            "killed, and still not dead: it sleeps in a system call and holds the run's lock. Nothing can \
+                             be put back before it ends; faults end at their own expiry. Tried again"
+                        );
+                    }
+                    Err(error) => {
+                        tracing::error!(%error, "could not take over");
+                        return Err(Failure::Lost(error.to_string()));
+                    }
                 }
             }
         }

@@ -13,7 +13,11 @@ use rustix::{
     time::Timespec,
 };
 
-use crate::model::{phase::Cause, time::Span};
+use super::KeeperError;
+use crate::{
+    journal::{Clock, LockError},
+    model::{phase::Cause, time::Span},
+};
 
 /// What the deadman says once it watches.
 pub const READY: &str = "READY";
@@ -26,17 +30,20 @@ pub const LEAVE: u8 = b'Q';
 /// long to be trusted with a live fault.
 pub const SILENCE: Span = Span::seconds(5);
 
+/// How long a killed keeper is waited for.
+const DYING: Span = Span::seconds(10);
+
 /// How the watch ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Watched {
     /// The run is over.
     Over,
-    /// The keeper is gone, surely: its role is free.
+    /// The keeper is gone, or killed and dying: its role is free as soon as its locks are.
     Lost(Cause),
 }
 
 /// Watches the keeper, our parent `keeper`, through the pipe at standard input. Returns only when the keeper has said
-/// that the run is over, or when it is dead.
+/// that the run is over, or when it is dead, or has been killed and does not die.
 ///
 /// # Errors
 /// If the parent cannot be watched; nothing was said then, and the keeper finds that its deadman is no deadman.
@@ -100,15 +107,78 @@ fn listen(pipe: &mut File, parent: Pid, keeper: &OwnedFd) -> Watched {
     }
 }
 
-/// Makes sure that the keeper is dead, by its descriptor and never by a number, and waits until it is.
+/// Makes sure that the keeper is dead, by its descriptor and never by a number, and waits until it is. One that sleeps
+/// uninterruptibly in a system call cannot be killed before that ends: its locks say then whether its role is free.
 fn lost(keeper: Option<&OwnedFd>, what: &str) -> Watched {
+    let mut what = what.to_owned();
     if let Some(keeper) = keeper {
         // Fails only if it is dead already.
         let _ = pidfd_send_signal(keeper, Signal::KILL);
-        let mut dying = [PollFd::new(keeper, PollFlags::IN)];
-        while matches!(poll(&mut dying, None), Err(rustix::io::Errno::INTR)) {}
+        if !dies_within(keeper, DYING) {
+            what.push_str(&format!("; killed, and not dead after {DYING}"));
+        }
     }
-    Watched::Lost(Cause::KeeperLost {
-        what: what.to_owned(),
-    })
+    Watched::Lost(Cause::KeeperLost { what })
+}
+
+/// Whether a takeover failed only because the keeper that was killed, process `keeper`, still holds a lock.
+pub fn dies_still(error: &KeeperError, keeper: u32) -> bool {
+    match error {
+        KeeperError::Lock(LockError::HeldBy { holder, .. }) => holder.pid == Some(keeper),
+        _ => false,
+    }
+}
+
+/// Waits until the process is dead, but no longer than `patience`; whether it is.
+fn dies_within(process: &OwnedFd, patience: Span) -> bool {
+    let deadline = Clock.now() + patience;
+    loop {
+        let left = deadline.since(Clock.now());
+        let timeout = Timespec {
+            tv_sec: (left.0 / 1000) as i64,
+            tv_nsec: (left.0 % 1000 * 1_000_000) as i64,
+        };
+        let mut dying = [PollFd::new(process, PollFlags::IN)];
+        match poll(&mut dying, Some(&timeout)) {
+            Err(rustix::io::Errno::INTR) => {}
+            Ok(0) | Err(_) => return false,
+            Ok(_) => return true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+    use crate::journal::Holder;
+
+    #[test]
+    fn only_the_lock_of_the_keeper_that_was_killed_is_waited_for() {
+        let held_by = |pid| {
+            KeeperError::Lock(LockError::HeldBy {
+                what: "run 7f3a".into(),
+                holder: Holder { run: None, pid },
+            })
+        };
+        assert!(dies_still(&held_by(Some(7)), 7));
+        // Someone typed `recover`: the run has a keeper.
+        assert!(!dies_still(&held_by(Some(8)), 7));
+        assert!(!dies_still(&held_by(None), 7));
+    }
+
+    #[test]
+    fn a_keeper_that_does_not_die_is_not_waited_for_without_limit() {
+        let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+        let pid = Pid::from_child(&child);
+        let descriptor = pidfd_open(pid, PidfdFlags::empty()).unwrap();
+        let begin = Clock.now();
+        assert!(!dies_within(&descriptor, Span::millis(300)));
+        let took = Clock.now().since(begin);
+        assert!(took >= Span::millis(300) && took < Span::seconds(5), "{took}");
+        pidfd_send_signal(&descriptor, Signal::KILL).unwrap();
+        assert!(dies_within(&descriptor, DYING));
+        child.wait().unwrap();
+    }
 }
