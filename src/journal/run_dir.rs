@@ -154,10 +154,13 @@ impl RunDir {
     /// # Errors
     /// If the file is there and cannot be removed.
     pub fn remove_secrets(&self) -> Result<(), StateError> {
-        let path = self.secrets_file();
-        match fs::remove_file(&path) {
+        self.remove(&self.secrets_file())
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), StateError> {
+        match fs::remove_file(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(e) => Err(StateError::io("remove", &path, e)),
+            Err(e) => Err(StateError::io("remove", path, e)),
             Ok(()) => sync_dir(&self.0),
         }
     }
@@ -169,6 +172,14 @@ impl RunDir {
     pub fn record_socket(&self, socket: &Path) -> Result<(), StateError> {
         use std::os::unix::ffi::OsStrExt;
         write_whole(&self.socket_file(), socket.as_os_str().as_bytes())
+    }
+
+    /// Forgets the keeper's socket: the run is over. Nothing happens if none was recorded.
+    ///
+    /// # Errors
+    /// If the file is there and cannot be removed.
+    pub fn forget_socket(&self) -> Result<(), StateError> {
+        self.remove(&self.socket_file())
     }
 
     /// The path that [`RunDir::record_socket`] kept, if it is an absolute one.

@@ -7,6 +7,7 @@
 pub mod deadman;
 mod guardian;
 mod launch;
+mod pace;
 mod role;
 
 pub use launch::{LaunchError, READY, launch};

@@ -7,17 +7,17 @@ use tokio::{
     sync::{mpsc, watch},
 };
 
-use super::guardian;
+use super::{guardian, pace};
 use crate::{
     drill::schedule::{NoSchedule, Schedule},
     drivers::{Drivers, error::DriverError},
     engine::{Ask, Begin, Ledger, Setup},
     journal::{self, Clock, Journal, KeeperLock, LockError, RunDir, StateDir, StateError},
     model::{
-        event::{Event, Outcome},
+        event::{Body, Event, Outcome},
         ids::RunId,
         phase::Cause,
-        time::Span,
+        time::{Moment, Span},
     },
     view::RunView,
     wire::{self, Asks, Hub, Server, StateAt, ToKeeper, WireError},
@@ -60,7 +60,7 @@ pub enum KeeperError {
     #[error("the keeper's threads cannot be started: {0}; raise the limit on processes or open files")]
     Runtime(std::io::Error),
     /// Signals cannot be received.
-    #[error("signals cannot be received: {0}")]
+    #[error("signals cannot be received: {0}; raise the limit on open files (ulimit -n)")]
     Signals(std::io::Error),
 }
 
@@ -85,13 +85,14 @@ pub async fn keep(
     let environment = state.lock_environment_within(&plan.environment.name, &plan.run, pid, patience)?;
     let (journal, history) = Journal::open(run)?;
     let facts = journal::facts(&history.events);
+    let takeovers = takeovers(&history.events);
     let damage: Vec<String> = history.damage.iter().map(ToString::to_string).collect();
     if facts.closed.is_some() {
         // The keeper before has said its last word, and may have died before it could tidy up.
-        run.remove_secrets()?;
         if let Some(socket) = run.socket() {
             wire::remove_stale(&socket).await?;
         }
+        tidy_up(run)?;
         environment.release();
         return Ok(None);
     }
@@ -118,7 +119,7 @@ pub async fn keep(
 
     let (to_engine, engine_asks) = mpsc::unbounded_channel();
     let (events, event_feed) = mpsc::unbounded_channel();
-    let ledger = Ledger::new(Clock, journal.last_seq(), journal, events);
+    let mut ledger = Ledger::new(Clock, journal.last_seq(), journal, events);
     let publishing = tokio::spawn(publish(event_feed, view, hub.clone()));
     let (beat, beats) = watch::channel(0u64);
     let (end, ended) = watch::channel(false);
@@ -135,9 +136,13 @@ pub async fn keep(
     let counting = tokio::spawn(count(hub, to_engine.clone()));
     let signalled = on_signals(to_engine)?;
     ready();
-    if entry == Entry::Fresh {
-        // From the first record on there is someone to take over. A recovery waits for nobody.
-        let _ = tokio::time::timeout(DEADMAN_PATIENCE.into(), guarded.wait_for(|up| *up)).await;
+    match &entry {
+        // From the first record on there is someone to take over.
+        Entry::Fresh => {
+            let _ = tokio::time::timeout(DEADMAN_PATIENCE.into(), guarded.wait_for(|up| *up)).await;
+        }
+        // A recovery waits for nobody, unless those before it have died one after another.
+        Entry::TakeOver(_) => pause(&mut ledger, &takeovers, || beat.send_modify(|n| *n += 1)).await,
     }
 
     let setup = Setup {
@@ -162,17 +167,46 @@ pub async fn keep(
 
     // The engine and its ledger are gone: the feed ends when the last event has been published.
     let _ = publishing.await;
-    if let Err(error) = run.remove_secrets() {
-        tracing::error!(%error, "the run's secrets are still in its directory");
-    }
     environment.release();
     end.send_replace(true);
     let _ = guarding.await;
     server.close().await;
+    if let Err(error) = tidy_up(run) {
+        tracing::error!(%error, "the run is over, and something of it is still in its directory");
+    }
     for task in [listening, counting, signalled] {
         task.abort();
     }
     Ok(Some(outcome))
+}
+
+/// When other keepers have taken the run over, oldest first.
+fn takeovers(events: &[Event]) -> Vec<Moment> {
+    let taken = events.iter().filter(|e| matches!(e.body, Body::TakenOver { .. }));
+    taken.map(|e| e.at).collect()
+}
+
+/// Waits if the keepers before died one after another, and says so in the journal.
+async fn pause(ledger: &mut Ledger, takeovers: &[Moment], beat: impl FnMut()) {
+    let pause = pace::pause_before(takeovers, Clock.now());
+    if pause == Span::ZERO {
+        return;
+    }
+    let what = format!(
+        "{} keepers of this run have died one after another: this one waits {pause} before it goes on; keeper.log says why \
+         they died",
+        takeovers.len()
+    );
+    if let Err(error) = ledger.emit_durably(Body::Warning(what)).await {
+        tracing::error!(%error, "the pause is not in the journal");
+    }
+    pace::wait(pause, beat).await;
+}
+
+/// Removes what only an open run needs: its secrets, and where its socket was.
+fn tidy_up(run: &RunDir) -> Result<(), StateError> {
+    run.remove_secrets()?;
+    run.forget_socket()
 }
 
 /// Listens where the keeper before did, so that consoles find us; elsewhere if that place is gone.
@@ -248,4 +282,39 @@ fn on_signals(to_engine: mpsc::UnboundedSender<Ask>) -> Result<tokio::task::Join
             }
         }
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        drivers::testing::{environment, nothing_to_do, plan},
+        model::{
+            environment::SecretRef,
+            secret::{SecretText, Secrets},
+        },
+    };
+
+    #[test]
+    fn a_closed_run_keeps_neither_its_secrets_nor_the_place_of_its_socket() {
+        let temp = tempfile::TempDir::new().unwrap();
+        let state = StateDir::open(temp.path().join("state")).unwrap();
+        let mut secrets = Secrets::none();
+        secrets.insert(SecretRef::Env("PW".into()), SecretText::new("hush"));
+        let run = state
+            .create_run(&plan(environment(&[]), nothing_to_do()), &secrets)
+            .unwrap();
+        run.record_socket(std::path::Path::new("/run/allclear/7f3a.sock"))
+            .unwrap();
+        let names = || {
+            let entries = std::fs::read_dir(run.path()).unwrap();
+            let names = entries.map(|e| e.unwrap().file_name().into_string().unwrap());
+            names.collect::<std::collections::BTreeSet<_>>()
+        };
+        let open = names();
+        tidy_up(&run).unwrap();
+        let gone: Vec<_> = open.difference(&names()).cloned().collect();
+        assert_eq!(gone, ["secrets.json", "socket"]);
+        tidy_up(&run).expect("twice is no error");
+    }
 }
