@@ -15,7 +15,9 @@ pub const EXPIRY_MARGIN: Span = Span::seconds(5);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoTarget {
     /// The environment has no such instance.
-    #[error("instance `{instance}` of service `{service}` has no address in the environment")]
+    #[error(
+        "instance `{instance}` of service `{service}` has no address in the environment; add it to allclear.yaml"
+    )]
     NoAddress {
         /// The service.
         service: ServiceName,
@@ -23,7 +25,9 @@ pub enum NoTarget {
         instance: InstanceName,
     },
     /// Nothing would be hit.
-    #[error("step `{step}` has no target instance: its envelope leaves none of the targets")]
+    #[error(
+        "step `{step}` has no target instance: its envelope leaves none of the targets; name one of them in it"
+    )]
     Nothing {
         /// The step.
         step: String,

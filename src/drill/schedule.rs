@@ -29,7 +29,9 @@ pub struct Slot {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoSchedule {
     /// `after` or `with` names no step.
-    #[error("step `{step}` begins {how} `{wanted}`, and there is no such step")]
+    #[error(
+        "step `{step}` begins {how} `{wanted}`, and there is no such step; write the name of one of the drill's steps"
+    )]
     Unknown {
         /// The step.
         step: String,
@@ -39,7 +41,7 @@ pub enum NoSchedule {
         wanted: String,
     },
     /// Steps wait for each other.
-    #[error("step `{step}` waits for itself, through `after` or `with`")]
+    #[error("step `{step}` waits for itself, through `after` or `with`; take one of these out")]
     Circle {
         /// A step on the circle.
         step: String,

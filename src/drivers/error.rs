@@ -40,7 +40,7 @@ pub enum DriverError {
         answer: String,
     },
     /// The system understood and said no.
-    #[error("{what}: refused ({answer})")]
+    #[error("{what}: refused ({answer}); its own log says more")]
     Refused {
         /// The request and the place.
         what: String,
@@ -58,7 +58,7 @@ pub enum DriverError {
         why: String,
     },
     /// The thing asked for does not exist there.
-    #[error("{what}: not there ({answer})")]
+    #[error("{what}: not there ({answer}); correct its name in the file, or create it")]
     NotThere {
         /// The request and the place.
         what: String,
@@ -97,7 +97,7 @@ pub enum DriverError {
         secret: String,
     },
     /// This process could not set itself up for the request.
-    #[error("{what}: {why}")]
+    #[error("{what}: {why}; correct that where allclear runs")]
     Setup {
         /// What was being set up.
         what: String,

@@ -10,7 +10,7 @@ use crate::model::{
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlaceError {
     /// A placeholder that nothing fills.
-    #[error("`{{{name}}}` in `{template}` is unknown here{}", meant(.nearest))]
+    #[error("`{{{name}}}` in `{template}` is unknown here; {}", meant(.nearest))]
     Unknown {
         /// The placeholder.
         name: String,
@@ -20,7 +20,7 @@ pub enum PlaceError {
         nearest: Option<String>,
     },
     /// A brace without its partner.
-    #[error("a `{{` without `}}` in `{template}`")]
+    #[error("a `{{` without `}}` in `{template}`; close it")]
     Unclosed {
         /// Where it stands.
         template: String,
@@ -45,7 +45,8 @@ pub enum PlaceError {
     },
     /// A text that is neither an address, nor a path, nor the name of a server.
     #[error(
-        "`{text}` is not host:port, not an absolute socket path, not a name under `gateways` of environment `{environment}`"
+        "`{text}` is not host:port, not an absolute socket path, not a name under `gateways` of environment `{environment}`; write one of \
+         these"
     )]
     NotASocket {
         /// The text.
@@ -62,7 +63,7 @@ pub enum PlaceError {
         pattern: String,
     },
     /// A name with characters that would change the meaning of a command.
-    #[error("`{text}` cannot be a name of this system")]
+    #[error("`{text}` cannot be a name of this system; use letters, digits, `-`, `_`, `.` and `:`")]
     NotAName {
         /// The text.
         text: String,
@@ -70,9 +71,10 @@ pub enum PlaceError {
 }
 
 fn meant(name: &Option<String>) -> String {
-    name.as_ref()
-        .map(|n| format!("; did you mean `{{{n}}}`?"))
-        .unwrap_or_default()
+    match name {
+        Some(name) => format!("did you mean `{{{name}}}`?"),
+        None => "write `{instance}`, `{run}` or the name of an instance".to_owned(),
+    }
 }
 
 /// What fills a template.

@@ -15,13 +15,17 @@ pub const READY: &str = "READY";
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// The process could not be made.
-    #[error("the keeper could not be started: {0}")]
+    #[error(
+        "the keeper could not be started: {0}; check the limits on processes and memory, nothing was touched"
+    )]
     Spawn(#[from] io::Error),
     /// It said why.
     #[error("{0}")]
     Refused(String),
     /// It said nothing.
-    #[error("the keeper ended without a word; its log is {log}")]
+    #[error(
+        "the keeper ended without a word, and nothing was touched; the last lines of {log} say why, then start again"
+    )]
     Silent {
         /// The log's path.
         log: String,
