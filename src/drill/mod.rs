@@ -8,6 +8,7 @@ pub mod guard;
 mod machine;
 mod order;
 pub mod outcome;
+pub mod pinned;
 pub mod reach;
 pub mod schedule;
 mod verifying;

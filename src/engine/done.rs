@@ -1,5 +1,7 @@
 //! What runs beside the engine reports back, and what the engine makes of it.
 
+use std::collections::BTreeSet;
+
 use tokio::sync::oneshot;
 
 use super::{
@@ -15,6 +17,7 @@ use crate::{
         ids::FaultId,
         phase::Phase,
         recovery::{Leftover, StepId, StepState},
+        sample::Peer,
         sheet::{Moved, RowState},
         snapshot::BaselineLevels,
         time::{Moment, Span},
@@ -36,6 +39,7 @@ pub(super) enum Done {
         asked: Moment,
         rules: Result<Vec<RuleSeen>, String>,
     },
+    Peers(BTreeSet<Peer>),
     LoadHits {
         fault: FaultId,
         hits: Hits,
@@ -102,6 +106,7 @@ impl Engine {
                 Ok(rules) => self.rules(&base, asked, &rules),
                 Err(error) => tracing::debug!(%base, %error, "counters not read"),
             },
+            Done::Peers(peers) => self.peers(peers),
             Done::LoadHits { fault, hits } => self.hits(fault, hits),
             Done::Injected { fault, result } => self.injected(fault, result),
             Done::Stopped { step, end } => self.stopped(step, end),

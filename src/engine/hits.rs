@@ -70,6 +70,7 @@ impl Engine {
 
     /// What the rules of an instance say about this run's faults there.
     pub(super) fn rules(&mut self, base: &str, asked: Moment, rules: &[RuleSeen]) {
+        self.check_address(base, rules);
         let known: Vec<_> = self
             .faults
             .values()

@@ -147,6 +147,7 @@ pub(super) fn of_instance(read: &Read, instance: &InstanceName) -> Read {
 impl Engine {
     /// Starts reading. Each source is asked at its own rhythm and never twice at a time.
     pub(super) fn start_meters(&mut self) {
+        self.watch_targets();
         let Some(meters) = &mut self.meters else { return };
         let mut tasks = Vec::new();
         if let Some(source) = meters.source.take() {

@@ -33,6 +33,7 @@ mod stopping;
 mod takeover;
 mod track;
 mod verdict;
+mod watching;
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -52,7 +53,7 @@ use self::{
     track::Track,
 };
 use crate::{
-    drill::{Effect, Input, Machine, guard::Watch, schedule::Schedule},
+    drill::{Effect, Input, Machine, guard::Watch, pinned::Pinned, schedule::Schedule},
     drivers::Drivers,
     journal::Clock,
     model::{
@@ -112,6 +113,7 @@ pub struct Engine {
     unknown: Vec<Leftover>,
     /// What each step of recovery could not put back, as it stands.
     left: BTreeMap<StepId, Vec<Leftover>>,
+    pinned: Pinned,
 }
 
 impl Engine {

@@ -16,7 +16,7 @@ use super::{
     ledger::Ledger,
 };
 use crate::{
-    drill::{Machine, schedule::Schedule},
+    drill::{Machine, pinned::Pinned, schedule::Schedule},
     drivers::Drivers,
     journal::{Clock, Facts},
     model::{
@@ -111,6 +111,7 @@ impl Setup {
         let bus = Arc::new(EngineBus::new(done.clone(), shared.clone()));
         let now = clock.now();
         let limits = guarding::limits(&plan);
+        let pinned = Pinned::of(&plan);
         let mut engine = Engine {
             machine: Machine::new(plan.drill.clone(), schedule.clone(), plan.attended),
             groups: Groups::new(&schedule),
@@ -146,6 +147,7 @@ impl Setup {
             notices: tokio::task::JoinSet::new(),
             unknown: Vec::new(),
             left: BTreeMap::new(),
+            pinned,
         };
         engine.begin(begin).await;
         engine.go(asks, results, heartbeat).await

@@ -18,6 +18,7 @@ mod gauges;
 mod http;
 mod matching;
 mod part;
+mod peers;
 mod plan;
 mod prometheus;
 mod quantile;
@@ -37,6 +38,7 @@ mod tests;
 
 pub use error::MetricsError;
 pub use fetch::{Answer, Fetch, RawSeries, SeriesId, TargetId};
+pub use peers::peer_selectors;
 pub use source::{Probe, Source};
 pub use store::Store;
 pub use wanted::{Wanted, wanted};

@@ -9,6 +9,7 @@ use futures::{StreamExt, stream};
 use tokio::time::Instant;
 
 use super::{
+    answer::Series,
     api::Api,
     asking::{Ask, RawForm, Reply, Users, asks, median_gap, note_sightings, raw_series},
     backoff::Backoff,
@@ -20,7 +21,7 @@ use super::{
 };
 use crate::model::{
     environment::Prometheus,
-    sample::{Gap, Query, SourceMs},
+    sample::{Gap, Peer, Query, SourceMs},
     secret::Secrets,
     time::Span,
 };
@@ -226,6 +227,21 @@ impl Client {
                 }
             }
         }
+    }
+
+    /// The instances of an answer with one series each.
+    pub(super) async fn peers(&self, query: &str) -> Result<Vec<Peer>, MetricsError> {
+        let deadline = Instant::now() + self.api.timeout().into();
+        let (data, _) = self.api.query(query, deadline).await?;
+        let series = self.api.series(data, "vector", query)?;
+        let clean = |s: &Series, name: &str| s.labels.get(name).map(|value| self.api.clean(value));
+        let peers = series.iter().take(MAX_SERIES).filter_map(|s| {
+            Some(Peer {
+                job: clean(s, "job").unwrap_or_default(),
+                instance: clean(s, "instance")?,
+            })
+        });
+        Ok(peers.collect())
     }
 
     /// How far back to ask: without a hole since the last answer.

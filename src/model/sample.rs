@@ -39,6 +39,15 @@ impl fmt::Display for Query {
     }
 }
 
+/// An instance, as the labels of its series name it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Peer {
+    /// The label `job`; empty if there is none.
+    pub job: String,
+    /// The label `instance`.
+    pub instance: String,
+}
+
 /// Milliseconds since the Unix epoch on the clock of the source of the samples.
 pub type SourceMs = i64;
 

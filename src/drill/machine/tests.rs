@@ -261,3 +261,29 @@ fn a_keeper_that_takes_over_recovers_at_once() {
     ));
     assert!(m.fault_may_be_live());
 }
+
+#[test]
+fn a_surprise_among_the_targets_aborts_and_puts_everything_back() {
+    let mut m = running();
+    let what = "order-9 has joined job `order`".to_owned();
+    let effects = m.step(Input::Recover(Cause::Targets { what }), at(65));
+    let stop = Effect::Recover {
+        step: StepId::Faults,
+        needed: true,
+    };
+    assert_eq!(effects[0], stop);
+    m.step(Input::RowsFinal(vec![Verdict::AsExpected]), at(65));
+    to_verifying(&mut m, 66);
+    let quiet = || Input::Settling {
+        missing: vec![],
+        users_ok: true,
+    };
+    m.step(quiet(), at(67));
+    m.step(quiet(), at(70));
+    let clean = Input::FinalRead {
+        found: vec![],
+        repaired: false,
+    };
+    let effects = m.step(clean, at(70));
+    assert_eq!(closed(&effects).map(|o| o.exit), Some(3), "aborted");
+}

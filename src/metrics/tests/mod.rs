@@ -3,7 +3,7 @@
 mod bad_answers;
 mod real_prometheus;
 mod scraping;
-mod serving;
+pub(super) mod serving;
 mod store;
 mod store_properties;
 mod tls;

@@ -109,7 +109,7 @@ pub(super) fn json(status: StatusCode, body: String) -> Response {
         .into_response()
 }
 
-pub(super) fn prometheus(url: &str) -> Prometheus {
+pub(in crate::metrics) fn prometheus(url: &str) -> Prometheus {
     Prometheus {
         url: url.to_owned(),
         every: Span::seconds(5),
@@ -122,7 +122,7 @@ pub(super) fn prometheus(url: &str) -> Prometheus {
     }
 }
 
-pub(super) fn environment(metrics: MetricsSource) -> Environment {
+pub(in crate::metrics) fn environment(metrics: MetricsSource) -> Environment {
     Environment {
         name: EnvironmentName::new("test").unwrap(),
         stage: Stage::Preprod,
