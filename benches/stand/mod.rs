@@ -14,8 +14,8 @@ use std::{
 use allclear::{
     drill::schedule::Schedule,
     drivers::Drivers,
-    engine::{Ask, Begin, Ledger, Setup, clock::Clock},
-    journal::{Journal, StateDir},
+    engine::{Ask, Begin, Ledger, Setup},
+    journal::{Clock, Journal, StateDir},
     model::{
         event::{Event, Outcome},
         plan::Plan,
