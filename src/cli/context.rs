@@ -15,7 +15,7 @@ use crate::{
         environment::{Environment, SecretRef},
         ids::{DashboardName, EnvironmentName},
         secret::{SecretText, Secrets},
-        text::Lang,
+        text::{Lang, nearest},
     },
     range,
     spec::{self, Config, Diagnostics, Source},
@@ -215,13 +215,8 @@ fn find_drill(asked: &str) -> Result<(Source, PathBuf), Failure> {
     if let Some(source) = shipped::drill(asked) {
         return Ok((source, std::env::current_dir().unwrap_or_default()));
     }
-    let near = shipped::names()
-        .into_iter()
-        .map(|name| (strsim::jaro_winkler(name, asked), name))
-        .filter(|(likeness, _)| *likeness > 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    let hint = match near {
-        Some((_, name)) => format!("did you mean `{name}`?"),
+    let hint = match nearest(asked, shipped::names()) {
+        Some(name) => format!("did you mean `{name}`?"),
         None => format!(
             "`allclear list` shows those that come with it: {}",
             shipped::names().join(", ")

@@ -15,11 +15,11 @@ use crate::model::{
     environment::Environment,
     ids::{InstanceName, ServerName},
     snapshot::GatewayState,
-    text::harmless,
+    text::{harmless, nearest},
     time::Span,
 };
 
-use super::{error::DriverError, place::PlaceError, place::nearest_name};
+use super::{error::DriverError, place::PlaceError};
 
 /// The largest answer that is read.
 const MAX_ANSWER: u64 = 8 * 1024 * 1024;
@@ -356,7 +356,7 @@ pub fn find<'a>(
         .iter()
         .find(|s| s.name == instance.as_str())
         .ok_or_else(|| {
-            let near = nearest_name(instance.as_str(), servers.iter().map(|s| s.name.as_str()));
+            let near = nearest(instance.as_str(), servers.iter().map(|s| s.name.as_str()));
             DriverError::NotThere {
                 what: format!("server {instance} in backend {backend}"),
                 answer: match near {

@@ -3,7 +3,7 @@
 use crate::model::{
     environment::Environment,
     ids::{InstanceName, RunId, ServiceName},
-    text::harmless,
+    text::{harmless, nearest},
 };
 
 /// Why a template does not lead to an address.
@@ -172,7 +172,7 @@ impl<'a> Places<'a> {
         PlaceError::Unknown {
             name: harmless(name, 64),
             template: harmless(template, 200),
-            nearest: nearest_name(name, known),
+            nearest: nearest(name, known).map(str::to_owned),
         }
     }
 
@@ -182,16 +182,6 @@ impl<'a> Places<'a> {
             environment: self.environment.name.to_string(),
         }
     }
-}
-
-/// The known name that looks most like `name`, if any does.
-pub fn nearest_name<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    known
-        .into_iter()
-        .map(|k| (strsim::jaro_winkler(name, k), k))
-        .filter(|(likeness, _)| *likeness > 0.7)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, k)| k.to_owned())
 }
 
 /// A text inside one segment of a URL path.

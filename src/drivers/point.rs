@@ -13,14 +13,14 @@ use crate::model::{
     drill::{Effect, Envelope},
     event::Hits,
     ids::{FaultId, InstanceName, RunId},
-    text::harmless,
+    text::{harmless, nearest},
     time::Span,
 };
 
 use super::{
     error::DriverError,
     http::Http,
-    place::{encoded, nearest_name},
+    place::encoded,
 };
 
 /// A rule as it is created.
@@ -257,7 +257,7 @@ impl<'a> PointApi<'a> {
         if points.iter().any(|p| p == point) {
             return Ok(());
         }
-        let near = nearest_name(point, points.iter().map(String::as_str));
+        let near = nearest(point, points.iter().map(String::as_str));
         Err(DriverError::NotThere {
             what: format!("injection point {point} at {base}"),
             answer: match near {

@@ -9,12 +9,12 @@ use reqwest::Method;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::model::{snapshot::BreakerState, text::harmless};
+use crate::model::{snapshot::BreakerState, text::{harmless, nearest}};
 
 use super::{
     error::DriverError,
     http::{Http, shown_url},
-    place::{encoded, nearest_name},
+    place::encoded,
 };
 
 /// The actuators of all instances; each call names its base, `http://host:port/actuator`.
@@ -88,7 +88,7 @@ pub fn breaker_url(base: &str, name: &str) -> String {
 pub fn find(breakers: &Breakers, base: &str, name: &str) -> Result<BreakerState, DriverError> {
     breakers.get(name).copied().ok_or_else(|| {
         let known = || breakers.keys().map(String::as_str);
-        let answer = match nearest_name(name, known()) {
+        let answer = match nearest(name, known()) {
             Some(near) => format!("did you mean `{near}`?"),
             None if breakers.is_empty() => "the actuator lists no breaker".to_owned(),
             None => format!("there are: {}", known().take(10).collect::<Vec<_>>().join(", ")),

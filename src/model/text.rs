@@ -78,6 +78,18 @@ fn is_invisible_direction(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
+/// The nearest of `names` to what was written, whatever its case, if one is near enough to be meant: a slip of the finger
+/// (one edit), or a third of the longer text at most. By the distance of Damerau (1964) and Levenshtein (1966).
+pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let written = written.to_lowercase();
+    let (distance, name) = names
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(&written, &name.to_lowercase()), name))
+        .min_by_key(|(distance, _)| *distance)?;
+    let longest = written.chars().count().max(name.chars().count());
+    (distance <= 1 || distance * 3 <= longest).then_some(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,5 +102,15 @@ mod tests {
     #[test]
     fn a_long_text_is_cut_with_a_sign() {
         assert_eq!(harmless("abcdef", 3), "abc…");
+    }
+
+    #[test]
+    fn the_nearest_name_is_offered_only_when_it_is_near() {
+        assert_eq!(nearest("duraton", ["duration", "expect"]), Some("duration"));
+        assert_eq!(
+            nearest("order_sucess", ["order_p99", "order_success"]),
+            Some("order_success")
+        );
+        assert_eq!(nearest("zebra", ["duration", "expect"]), None);
     }
 }

@@ -10,6 +10,7 @@ mod hit;
 pub mod http;
 mod live;
 mod locked;
+mod names;
 mod points;
 mod rule;
 
@@ -17,6 +18,7 @@ pub use headers::{Headers, Mark};
 pub use hit::{Hit, Outcome, Tamper};
 pub use live::RuleState;
 pub use locked::Locked;
+pub use names::nearest;
 pub use points::{Placed, Points, Refused};
 pub use rule::{Fault, InvalidRule, Percent, Rule, RuleId, RunId, Ttl};
 

@@ -8,6 +8,7 @@ use super::headers::Headers;
 use super::hit::{Hit, Outcome};
 use super::live::{Live, Match, RuleState};
 use super::locked::Locked;
+use super::names::nearest;
 use super::rule::{InvalidRule, Rule, RuleId, RunId};
 
 /// Most rules in force on one instance.
@@ -218,16 +219,11 @@ impl Inner {
         if self.known.is_empty() || self.known.iter().any(|name| name == point) {
             return Ok(());
         }
-        let nearest = self
-            .known
-            .iter()
-            .map(|name| (strsim::jaro_winkler(name, point), name))
-            .filter(|(likeness, _)| *likeness > 0.7)
-            .max_by(|a, b| a.0.total_cmp(&b.0));
+        let nearest = nearest(point, self.known.iter().map(String::as_str));
         Err(Refused::UnknownPoint {
             service: self.service.clone(),
             point: point.to_owned(),
-            nearest: nearest.map(|(_, name)| name.clone()),
+            nearest: nearest.map(str::to_owned),
         })
     }
 

@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::point::nearest;
+
 /// First port of the fixed layout.
 pub const BASE_PORT: u16 = 7400;
 
@@ -83,7 +85,7 @@ impl fmt::Display for Weakness {
 #[error("no weakness is called `{given}`{}; there are: {}", nearest.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default(), Weakness::ALL.map(Weakness::name).join(", "))]
 pub struct UnknownWeakness {
     given: String,
-    nearest: Option<Weakness>,
+    nearest: Option<&'static str>,
 }
 
 impl FromStr for Weakness {
@@ -94,12 +96,7 @@ impl FromStr for Weakness {
             .find(|weakness| weakness.name() == text)
             .ok_or_else(|| UnknownWeakness {
                 given: text.escape_default().to_string(),
-                nearest: Self::ALL
-                    .into_iter()
-                    .map(|weakness| (strsim::jaro_winkler(weakness.name(), text), weakness))
-                    .filter(|(likeness, _)| *likeness > 0.75)
-                    .max_by(|a, b| a.0.total_cmp(&b.0))
-                    .map(|(_, weakness)| weakness),
+                nearest: nearest(text, Self::ALL.map(Self::name)),
             })
     }
 }

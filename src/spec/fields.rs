@@ -2,14 +2,14 @@
 
 use super::{
     diagnostic::Problem,
-    names::{meant, nearest},
+    names::meant,
     report::Report,
     shape::{Form, Key, Need, Rule, Shape},
     single::{entries, first_ones, items, map_shape, name, named, one, word},
     tree::{Entry, Node, Value},
     values::{Bad, quoted},
 };
-use crate::model::{ids::NotAName, text::Localized, time::Span};
+use crate::model::{ids::NotAName, text::{Localized, nearest}, time::Span};
 
 /// A map that has been compared with its table.
 pub(super) struct Fields<'a> {

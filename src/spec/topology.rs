@@ -3,7 +3,7 @@
 use super::{
     diagnostic::Problem,
     fields::Fields,
-    names::{meant, nearest},
+    names::meant,
     report::Report,
     shape::{Form, Scalar},
     single,
@@ -13,6 +13,7 @@ use super::{
 use crate::model::{
     dashboard::{Metric, Panel, Pool, TopologyNode},
     ids::{MetricId, ServiceName},
+    text::nearest,
 };
 
 /// The metrics that panels and pools may name.
