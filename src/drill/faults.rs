@@ -140,7 +140,7 @@ fn load_intent(plan: &Plan, step: &Step, load: &Load) -> FaultIntent {
         id: FaultId::new(&plan.run, &step.name, &sender, 0),
         step: step.name.clone(),
         instance: sender,
-        what: format!("load {}/s", load.rate),
+        what: load.describe(),
         undo: UndoFault::Load,
         expires_in: Some(lifetime(step)),
     }

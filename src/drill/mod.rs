@@ -10,9 +10,9 @@ mod order;
 pub mod outcome;
 pub mod pinned;
 pub mod reach;
-pub mod schedule;
 mod verifying;
 
+pub use crate::model::schedule;
 pub use machine::{Effect, Input, Machine};
 pub use order::StepResult;
 pub use verifying::Missing;

@@ -17,11 +17,7 @@ use crate::model::{
     time::Span,
 };
 
-use super::{
-    error::DriverError,
-    http::Http,
-    place::encoded,
-};
+use super::{error::DriverError, http::Http, place::encoded};
 
 /// A rule as it is created.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -9,7 +9,10 @@ use reqwest::Method;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::model::{snapshot::BreakerState, text::{harmless, nearest}};
+use crate::model::{
+    snapshot::BreakerState,
+    text::{harmless, nearest},
+};
 
 use super::{
     error::DriverError,

@@ -54,7 +54,7 @@ fn unit_of(plan: &Plan, metric: &MetricId) -> Unit {
 fn step_header(plan: &Plan, step: &Step) -> StepHeader {
     let (what, cap) = match &step.action {
         Action::Observe => (String::new(), None),
-        Action::Load(load) => (format!("load {}/s", load.rate), Some(load.max_concurrent)),
+        Action::Load(load) => (load.describe(), Some(load.max_concurrent)),
         Action::Fault { faults, envelope } => {
             let all: Vec<_> = faults.iter().map(|f| f.describe()).collect();
             (all.join(", "), envelope.max_concurrent)

@@ -328,6 +328,13 @@ pub struct Load {
     pub timeout: Span,
 }
 
+impl Load {
+    /// What a person calls it: `load 200/s`.
+    pub fn describe(&self) -> String {
+        format!("load {}/s", self.rate)
+    }
+}
+
 /// One metric, the change expected of it, and what it means if it does not come.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Expectation {

@@ -13,9 +13,12 @@ pub mod plan;
 pub mod playbook;
 pub mod recovery;
 pub mod sample;
+pub mod schedule;
 pub mod secret;
 pub mod sheet;
 pub mod snapshot;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod text;
 pub mod time;
 pub mod undo;

@@ -9,7 +9,11 @@ use super::{
     tree::{Entry, Node, Value},
     values::{Bad, quoted},
 };
-use crate::model::{ids::NotAName, text::{Localized, nearest}, time::Span};
+use crate::model::{
+    ids::NotAName,
+    text::{Localized, nearest},
+    time::Span,
+};
 
 /// A map that has been compared with its table.
 pub(super) struct Fields<'a> {

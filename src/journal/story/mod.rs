@@ -1,28 +1,21 @@
 //! A run for tests: a fault, an unexpected row, an abort by the guard, a breaker that could not be closed.
 
+mod opening;
+
 use jiff::Timestamp;
 
+use self::opening::header;
+pub(crate) use self::opening::plan;
 use crate::model::{
-    amount::{Basis, Bounds, Level, Unit},
-    dashboard::{Agg, Dashboard, Metric, MetricKind, Read, Selector},
-    drill::{Action, Change, Drill, Effect, Envelope, Expectation, Fault, Guard, Start, Step, Targets},
-    environment::{Environment, MetricsSource, Stage},
-    event::{
-        Body, Check, CheckOutcome, Event, GuardHeader, GuardState, Header, Health, Hits, MetricHeader,
-        Outcome, Period, RowHeader, StepHeader,
-    },
-    ids::{
-        DashboardName, DrillName, EnvironmentName, FaultId, InstanceName, MetricId, RunId, ScopeName,
-        ServiceName, StepName,
-    },
+    amount::Level,
+    event::{Body, Check, CheckOutcome, Event, GuardState, Health, Hits, Outcome, Period},
+    ids::{FaultId, InstanceName, MetricId, RunId, ScopeName, StepName},
     phase::{Cause, Phase},
-    plan::{Plan, Purpose},
-    playbook::Playbook,
     recovery::{Certainty, Leftover, Milestone, Recovered, StepId, StepReport, StepState},
     sample::{Marks, Numbers, Query, Reading, Window},
     sheet::{Hypothesis, Moved, RowId, RowState, Verdict},
     snapshot::BaselineLevels,
-    text::{Lang, Localized},
+    text::Localized,
     time::{Moment, Span},
     undo::{ChangeIntent, FaultIntent, UndoFault},
 };
@@ -54,184 +47,8 @@ fn both(en: &str, zh: &str) -> Localized {
     }
 }
 
-fn bounds(at_least: Option<f64>, at_most: Option<f64>) -> Bounds {
-    Bounds {
-        at_least,
-        at_most,
-        basis: Basis::Absolute,
-    }
-}
-
 pub(crate) fn fault() -> FaultId {
     FaultId::new(&run(), &step_name(), &order_0(), 0)
-}
-
-pub(crate) fn plan() -> Plan {
-    let expect = |id: &str, change| Expectation {
-        metric: metric(id),
-        scope: scope("marked"),
-        change,
-        otherwise: None,
-    };
-    let step = Step {
-        name: step_name(),
-        action: Action::Fault {
-            faults: vec![Fault::Rule {
-                point: "coupon.query".to_owned(),
-                service: None,
-                effect: Effect::Delay {
-                    mean: Span::seconds(2),
-                    jitter: Span::millis(500),
-                },
-            }],
-            envelope: Envelope::default(),
-        },
-        duration: Span::seconds(600),
-        start: Start::InOrder,
-        settle: None,
-        expect: vec![
-            expect("coupon_p99", Change::Rises(bounds(Some(1.5), None))),
-            expect("order_success", Change::Stays(bounds(None, Some(0.005)))),
-        ],
-    };
-    Plan {
-        run: run(),
-        drill: Drill {
-            name: DrillName::new("coupon-slow").unwrap(),
-            title: both("Coupon service answers in 2 s", "优惠券服务 2 秒应答"),
-            hypothesis: both("Orders keep succeeding.", "下单持续成功。"),
-            dashboard: Dashboard {
-                name: DashboardName::new("shop").unwrap(),
-                scopes: vec![],
-                metrics: vec![Metric {
-                    id: metric("order_threads_busy"),
-                    title: Localized::plain("Busy threads"),
-                    kind: MetricKind::System,
-                    unit: Unit::Count,
-                    better: None,
-                    read: Read::Gauge {
-                        selector: Selector {
-                            name: "order_threads_busy".to_owned(),
-                            matchers: vec![],
-                        },
-                        agg: Agg::Sum,
-                    },
-                }],
-                panels: vec![],
-                topology: vec![],
-            },
-            risk: None,
-            baseline: Span::seconds(600),
-            window: Span::seconds(10),
-            settle: None,
-            guard: Guard {
-                every: Span::seconds(10),
-                samples: 3,
-                steady_state: vec![],
-                tripwires: vec![],
-            },
-            targets: Targets {
-                service: ServiceName::new("order").unwrap(),
-                instances: vec![order_0()],
-            },
-            steps: vec![step],
-            recovery: Playbook {
-                gateway: None,
-                breakers: vec![],
-                flags: vec![],
-                retry_queues: vec![],
-                pools: vec![],
-                commands: vec![],
-                hold: Span::seconds(30),
-                verify_within: Span::seconds(600),
-            },
-            accept_no_expiry: false,
-        },
-        drill_source: "drill: coupon-slow\ntitle: Coupon service answers in 2 s\n".to_owned(),
-        drill_folder: "/drills".to_owned(),
-        environment: Environment {
-            name: EnvironmentName::new("range").unwrap(),
-            stage: Stage::Practice,
-            metrics: MetricsSource::Scrape {
-                every: Span::seconds(1),
-                path: "/metrics".to_owned(),
-            },
-            services: Default::default(),
-            redis: Default::default(),
-            gateways: Default::default(),
-            notify: vec![],
-        },
-        started_by: "commander".to_owned(),
-        purpose: Purpose::Drill,
-        attended: true,
-        lang: Lang::En,
-        allclear_version: "0.1.0".to_owned(),
-    }
-}
-
-fn header() -> Header {
-    let row = |id: &str, declared: &str, otherwise: Option<Localized>| RowHeader {
-        metric: metric(id),
-        scope: scope("marked"),
-        declared: declared.to_owned(),
-        otherwise,
-    };
-    let shown = |id: &str, title: Localized, unit| MetricHeader {
-        id: metric(id),
-        title,
-        unit,
-    };
-    Header {
-        run: run(),
-        drill: DrillName::new("coupon-slow").unwrap(),
-        title: both("Coupon service answers in 2 s", "优惠券服务 2 秒应答"),
-        hypothesis: both("Orders keep succeeding.", "下单持续成功。"),
-        environment: EnvironmentName::new("range").unwrap(),
-        stage: Stage::Practice,
-        keeper: 4242,
-        version: "0.1.0".to_owned(),
-        baseline: Span::seconds(600),
-        window: Span::seconds(10),
-        steps: vec![StepHeader {
-            name: step_name(),
-            what: "coupon.query delay 2s ±500ms".to_owned(),
-            breaks: true,
-            duration: Span::seconds(600),
-            max_concurrent: Some(20),
-            rows: vec![
-                row("coupon_p99", "+≥1.5s", None),
-                row(
-                    "order_success",
-                    "±0.5pp",
-                    Some(both("The fallback does not work.", "降级没有生效。")),
-                ),
-            ],
-        }],
-        guard: vec![GuardHeader {
-            metric: metric("order_threads_busy"),
-            scope: None,
-            instance: Some(order_0()),
-            limit: "≤ 40".to_owned(),
-            samples: 3,
-        }],
-        metrics: vec![
-            shown("coupon_p99", both("Coupon p99", "优惠券 p99"), Unit::Seconds),
-            shown(
-                "order_success",
-                both("Orders that succeed", "下单成功率"),
-                Unit::Percent,
-            ),
-            shown(
-                "order_threads_busy",
-                Localized::plain("Busy <threads>"),
-                Unit::Count,
-            ),
-            shown("cart_db_pool", Localized::plain("Cart DB pool"), Unit::Count),
-        ],
-        panels: vec![],
-        topology: vec![],
-        targets: vec![order_0()],
-    }
 }
 
 fn row(index: usize, verdict: Verdict, reason: &str, levels: [f64; 4], last: bool) -> Body {

@@ -1,7 +1,8 @@
 //! When each step begins and ends, which steps are judged together, and which rows another group's fault disturbs.
 
-use crate::model::{
+use super::{
     drill::{Drill, Start, Step},
+    ids::StepName,
     time::Span,
 };
 
@@ -50,25 +51,29 @@ pub enum NoSchedule {
 
 impl Schedule {
     /// The timeline of `drill`.
+    ///
+    /// # Errors
+    /// [`NoSchedule`] names a step that waits for none that exists, or for itself.
     pub fn of(drill: &Drill) -> Result<Schedule, NoSchedule> {
-        let mut slots: Vec<Option<Slot>> = vec![None; drill.steps.len()];
-        // Each pass fixes every step whose reference is fixed; a pass that fixes nothing has met a circle.
-        while slots.iter().any(Option::is_none) {
-            let before = slots.iter().flatten().count();
-            for (i, step) in drill.steps.iter().enumerate() {
-                if slots[i].is_none() {
-                    slots[i] = slot(drill, &slots, i, step)?;
-                }
-            }
-            if slots.iter().flatten().count() == before {
-                let stuck = slots.iter().position(Option::is_none).unwrap_or(0);
-                return Err(NoSchedule::Circle {
-                    step: drill.steps[stuck].name.to_string(),
-                });
-            }
+        let steps = &drill.steps;
+        let slots: Vec<Slot> = slots(steps).into_iter().flatten().collect();
+        if slots.len() == steps.len() {
+            return Ok(Schedule { slots });
         }
-        Ok(Schedule {
-            slots: slots.into_iter().flatten().collect(),
+        if let Some(step) = steps.iter().find(|s| !names_one_of(s, steps))
+            && let Some((how, wanted)) = waits_for(step)
+        {
+            return Err(NoSchedule::Unknown {
+                step: step.name.to_string(),
+                how,
+                wanted: wanted.to_string(),
+            });
+        }
+        let step = (0..steps.len())
+            .find(|i| waits_for_itself(steps, *i))
+            .unwrap_or(0);
+        Err(NoSchedule::Circle {
+            step: steps[step].name.to_string(),
         })
     }
 
@@ -97,9 +102,7 @@ impl Schedule {
     /// A step of another group whose fault or load is live while `step`'s rows are measured.
     pub fn confounded_by(&self, step: usize) -> Option<usize> {
         let mine = self.slots.get(step)?;
-        self.slots.iter().position(|other| {
-            other.breaks && other.group != mine.group && other.start < mine.end && mine.start < other.end
-        })
+        self.slots.iter().position(|other| mine.is_confounded_by(other))
     }
 
     /// Whether some step of the group breaks something.
@@ -108,110 +111,78 @@ impl Schedule {
     }
 }
 
-fn slot(drill: &Drill, slots: &[Option<Slot>], i: usize, step: &Step) -> Result<Option<Slot>, NoSchedule> {
-    let find = |how, wanted: &crate::model::ids::StepName| {
-        drill
-            .steps
-            .iter()
-            .position(|s| &s.name == wanted)
-            .ok_or_else(|| NoSchedule::Unknown {
-                step: step.name.to_string(),
-                how,
-                wanted: wanted.to_string(),
-            })
-    };
-    let begins = match &step.start {
-        Start::InOrder if i == 0 => Some((Span::ZERO, i)),
-        Start::InOrder => slots[i - 1].map(|before| (before.end, i)),
-        Start::At(at) => Some((*at, i)),
-        Start::After(name) => slots[find("after", name)?].map(|before| (before.end, i)),
-        Start::With(name) => slots[find("with", name)?].map(|peer| (peer.start, peer.group)),
-    };
-    Ok(begins.map(|(start, group)| Slot {
-        start,
-        end: start + step.duration,
-        group,
-        breaks: step.action.breaks(),
-    }))
+impl Slot {
+    /// Whether another group's fault or load is live while this step's rows are measured.
+    pub fn is_confounded_by(&self, other: &Slot) -> bool {
+        other.breaks && other.group != self.group && other.start < self.end && self.start < other.end
+    }
+}
+
+/// A slot for each step, in the file's order; `None` for those that wait, perhaps through others, for a step that does
+/// not exist or for themselves.
+pub fn slots(steps: &[Step]) -> Vec<Option<Slot>> {
+    let mut slots: Vec<Option<Slot>> = vec![None; steps.len()];
+    // Each pass places every step whose reference is placed; no chain of references is longer than all steps.
+    for _ in 0..steps.len() {
+        for (i, step) in steps.iter().enumerate() {
+            let named = |name: &StepName| position(steps, name).and_then(|at| slots[at]);
+            let begins = match &step.start {
+                Start::InOrder if i == 0 => Some((Span::ZERO, i)),
+                Start::InOrder => slots[i - 1].map(|before| (before.end, i)),
+                Start::At(at) => Some((*at, i)),
+                Start::After(name) => named(name).map(|before| (before.end, i)),
+                Start::With(name) => named(name).map(|peer| (peer.start, peer.group)),
+            };
+            slots[i] = begins.map(|(start, group)| Slot {
+                start,
+                end: start + step.duration,
+                group,
+                breaks: step.action.breaks(),
+            });
+        }
+    }
+    slots
+}
+
+/// Whether the step at `index` can never begin, because what it waits for waits for it.
+pub fn waits_for_itself(steps: &[Step], index: usize) -> bool {
+    let mut at = index;
+    for _ in 0..steps.len() {
+        let reference = match &steps[at].start {
+            Start::InOrder => at.checked_sub(1),
+            Start::At(_) => None,
+            Start::After(name) | Start::With(name) => position(steps, name),
+        };
+        match reference {
+            Some(reference) if reference == index => return true,
+            Some(reference) => at = reference,
+            None => return false,
+        }
+    }
+    false
+}
+
+/// The key by which a step names another one, and that one's name.
+pub fn waits_for(step: &Step) -> Option<(&'static str, &StepName)> {
+    match &step.start {
+        Start::After(name) => Some(("after", name)),
+        Start::With(name) => Some(("with", name)),
+        Start::InOrder | Start::At(_) => None,
+    }
+}
+
+fn names_one_of(step: &Step, steps: &[Step]) -> bool {
+    waits_for(step).is_none_or(|(_, name)| position(steps, name).is_some())
+}
+
+fn position(steps: &[Step], name: &StepName) -> Option<usize> {
+    steps.iter().position(|s| &s.name == name)
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::model::{
-        dashboard::Dashboard,
-        drill::{Action, Effect, Envelope, Fault, Guard, Targets},
-        ids::{DashboardName, DrillName, InstanceName, ServiceName, StepName},
-        playbook::Playbook,
-        text::Localized,
-    };
-
-    pub(crate) fn drill(steps: Vec<Step>) -> Drill {
-        Drill {
-            name: DrillName::new("d").unwrap(),
-            title: Localized::plain("d"),
-            hypothesis: Localized::plain("h"),
-            dashboard: Dashboard {
-                name: DashboardName::new("shop").unwrap(),
-                scopes: vec![],
-                metrics: vec![],
-                panels: vec![],
-                topology: vec![],
-            },
-            risk: None,
-            baseline: Span::seconds(60),
-            window: Span::seconds(1),
-            settle: None,
-            guard: Guard {
-                every: Span::seconds(1),
-                samples: 3,
-                steady_state: vec![],
-                tripwires: vec![],
-            },
-            targets: Targets {
-                service: ServiceName::new("order").unwrap(),
-                instances: vec![InstanceName::new("order-0").unwrap()],
-            },
-            steps,
-            recovery: Playbook {
-                gateway: None,
-                breakers: vec![],
-                flags: vec![],
-                retry_queues: vec![],
-                pools: vec![],
-                commands: vec![],
-                hold: Span::seconds(3),
-                verify_within: Span::seconds(60),
-            },
-            accept_no_expiry: false,
-        }
-    }
-
-    pub(crate) fn step(name: &str, seconds: u64, start: Start, breaks: bool) -> Step {
-        let rule = Fault::Rule {
-            point: "coupon.query".into(),
-            service: None,
-            effect: Effect::Delay {
-                mean: Span::seconds(2),
-                jitter: Span::ZERO,
-            },
-        };
-        Step {
-            name: StepName::new(name).unwrap(),
-            action: if breaks {
-                Action::Fault {
-                    faults: vec![rule],
-                    envelope: Envelope::default(),
-                }
-            } else {
-                Action::Observe
-            },
-            duration: Span::seconds(seconds),
-            start,
-            settle: None,
-            expect: vec![],
-        }
-    }
+    pub(crate) use crate::model::testing::{drill, step};
 
     fn named(name: &str) -> StepName {
         StepName::new(name).unwrap()
@@ -253,6 +224,20 @@ pub(crate) mod tests {
         assert!(matches!(Schedule::of(&circle), Err(NoSchedule::Circle { .. })));
         let unknown = drill(vec![step("a", 1, Start::With(named("x")), false)]);
         assert!(matches!(Schedule::of(&unknown), Err(NoSchedule::Unknown { .. })));
+    }
+
+    #[test]
+    fn a_step_behind_a_circle_is_not_on_it() {
+        let steps = [
+            step("behind", 1, Start::After(named("b")), false),
+            step("b", 1, Start::With(named("c")), false),
+            step("c", 1, Start::After(named("b")), false),
+        ];
+        assert_eq!(
+            [0, 1, 2].map(|i| waits_for_itself(&steps, i)),
+            [false, true, true]
+        );
+        assert!(slots(&steps).iter().all(Option::is_none));
     }
 
     #[test]
