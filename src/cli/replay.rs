@@ -2,7 +2,6 @@
 
 use std::{path::Path, time::Duration};
 
-use jiff::tz::TimeZone;
 use tokio::time::{Instant, sleep_until};
 
 use super::{
@@ -12,10 +11,7 @@ use super::{
     watch::{self, Look},
 };
 use crate::{
-    console::{
-        self, Ask, Colour, Incoming, Link, Options,
-        plain::{self, PlainOptions},
-    },
+    console::{Ask, Incoming, Link},
     journal::{self, RunDir},
     model::{event::Event, time::Moment},
     report::OpenBundle,
@@ -28,33 +24,16 @@ pub fn replay(common: &Common, args: &Replay) -> Result<u8, Failure> {
     let context = Context::open(common)?;
     let dir = record(&context, &args.run)?;
     let history = journal::read(dir.dir())?;
-    let look = Look::new(&context, common, args.looking.plain);
+    let look = Look {
+        read_only: true,
+        ..Look::new(&context, common, args.looking.plain)
+    };
     let link = Recording::new(history.events, args.speed);
-    let runtime = super::runtime()?;
-    if look.plain {
-        let options = PlainOptions {
-            lang: look.lang,
-            now: watch::now,
-            owns: false,
-            coach: false,
-        };
-        runtime.block_on(plain::run(link, std::io::stdout(), options))?;
-    } else {
-        let options = Options {
-            lang: look.lang,
-            colour: if look.coloured {
-                Colour::Ansi16
-            } else {
-                Colour::None
-            },
-            read_only: true,
-            coach: false,
-            now: watch::now,
-            zone: TimeZone::system(),
-        };
-        runtime.block_on(console::run(link, options))?;
+    match watch::shown(&super::runtime()?, link, look) {
+        // A record may end in mid-run: it was played to its end all the same.
+        Ok(_) | Err(Failure::Lost(_)) => Ok(0),
+        Err(failure) => Err(failure),
     }
-    Ok(0)
 }
 
 /// A run's record: in the state directory, or in a bundle that is open for as long as it is looked at.

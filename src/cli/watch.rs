@@ -14,7 +14,7 @@ use tokio::{
 use super::{context::Context, error::Failure, link::KeeperLink, options::Common};
 use crate::{
     console::{
-        self, Colour, End, Options,
+        self, Colour, End, Link, Options,
         plain::{self, PlainEnd, PlainOptions},
     },
     drill::outcome::exit,
@@ -94,6 +94,11 @@ async fn keeper_gone(dir: &RunDir) {
 fn look_at(runtime: &Runtime, dir: &RunDir, run: &RunId, look: Look) -> Result<Seen, Failure> {
     let socket = dir.socket().unwrap_or_else(|| keeper::socket_of(run));
     let link = KeeperLink::new(dir.clone(), socket, look.read_only);
+    shown(runtime, link, look)
+}
+
+/// Shows what comes over `link`, by screens or by lines.
+pub fn shown(runtime: &Runtime, link: impl Link, look: Look) -> Result<Seen, Failure> {
     if look.plain {
         let options = PlainOptions {
             lang: look.lang,

@@ -9,6 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::accept::accept;
 use super::balancer::{Admin, Backend, INITIAL_WEIGHT, Server};
 
 /// Longest line read, bytes (HAProxy's buffer).
@@ -36,24 +37,11 @@ pub(super) async fn serve(
     tasks: TaskTracker,
     stop: CancellationToken,
 ) {
-    loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = stop.cancelled() => return,
-        };
-        let Ok((stream, _)) = accepted else {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            continue;
-        };
-        let (backends, stop) = (Arc::clone(&backends), stop.clone());
-        tasks.spawn(async move {
-            tokio::select! {
-                // A client that goes away in mid-line ends its own connection and nothing else.
-                _ = converse(stream, &backends) => {}
-                () = stop.cancelled() => {}
-            }
-        });
-    }
+    accept(listener, tasks, stop, |stream| {
+        let backends = Arc::clone(&backends);
+        async move { converse(stream, &backends).await }
+    })
+    .await;
 }
 
 /// Answers each line; like HAProxy it closes after those that came together, unless `prompt` was given.

@@ -4,6 +4,7 @@
 //! speaks the protocols of production: Prometheus text, HAProxy's runtime API, the Resilience4j actuator, Redis,
 //! the injection-point API. A [`Weakness`] changes one mechanism, so that each drill can be seen to fail.
 
+mod accept;
 mod actuator;
 mod balancer;
 mod breaker;

@@ -17,6 +17,7 @@ use tokio_util::task::TaskTracker;
 use self::commands::Session;
 use self::frame::Parsed;
 use self::keyspace::Keyspace;
+use super::accept::accept;
 use crate::point::Locked;
 
 /// Databases, as in Redis' default configuration.
@@ -46,24 +47,11 @@ pub(super) async fn serve(
     tasks: TaskTracker,
     stop: CancellationToken,
 ) {
-    loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = stop.cancelled() => return,
-        };
-        let Ok((stream, _)) = accepted else {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            continue;
-        };
-        let (databases, stop) = (Arc::clone(&databases), stop.clone());
-        tasks.spawn(async move {
-            tokio::select! {
-                // A broken connection ends itself and nothing else.
-                _ = converse(stream, &databases) => {}
-                () = stop.cancelled() => {}
-            }
-        });
-    }
+    accept(listener, tasks, stop, |stream| {
+        let databases = Arc::clone(&databases);
+        async move { converse(stream, &databases).await }
+    })
+    .await;
 }
 
 async fn converse(mut stream: TcpStream, databases: &Databases) -> std::io::Result<()> {
