@@ -73,6 +73,7 @@ fn step_header(plan: &Plan, step: &Step) -> StepHeader {
                 metric: e.metric.clone(),
                 scope: e.scope.clone(),
                 declared: declared(&e.change, unit_of(plan, &e.metric)),
+                measured: e.change.measured(),
                 otherwise: e.otherwise.clone(),
             })
             .collect(),

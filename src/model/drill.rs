@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    amount::{Bounds, Share},
+    amount::{Basis, Bounds, Share},
     dashboard::Dashboard,
     ids::{DrillName, InstanceName, MetricId, ScopeName, ServiceName, StepName},
     playbook::Playbook,
+    sheet::Measured,
     text::Localized,
     time::Span,
 };
@@ -360,4 +361,17 @@ pub enum Change {
     Stays(Bounds),
     /// Its level under the fault lies within the bounds, whatever it was before. Absolute only.
     Level(Bounds),
+}
+
+impl Change {
+    /// What is measured against it.
+    pub fn measured(&self) -> Measured {
+        match self {
+            Change::Level(_) => Measured::Level,
+            Change::Rises(bounds) | Change::Falls(bounds) | Change::Stays(bounds) => match bounds.basis {
+                Basis::Absolute => Measured::Change,
+                Basis::Relative => Measured::RelativeChange,
+            },
+        }
+    }
 }

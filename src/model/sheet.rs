@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    amount::Level,
+    amount::{Level, Unit},
     text::{Lang, Word},
     time::Span,
 };
@@ -71,6 +71,31 @@ impl Word for Verdict {
     }
 }
 
+/// What a row's interval is an interval of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measured {
+    /// The change, in the metric's unit; for a ratio in percentage points.
+    #[default]
+    Change,
+    /// The change, as a fraction of the baseline.
+    RelativeChange,
+    /// The level under the fault.
+    Level,
+}
+
+impl Measured {
+    /// An end of the interval with its unit: `+1.52s`, `-0.40pp`, `+12.0%`, `262ms`.
+    pub fn show(self, unit: Unit, end: Level) -> String {
+        match self {
+            Measured::Change => unit.show_change(end.0),
+            Measured::RelativeChange if end.0.is_infinite() => unit.show_change(end.0),
+            Measured::RelativeChange => format!("{:+.1}%", end.0 * 100.0),
+            Measured::Level => unit.show(end.0),
+        }
+    }
+}
+
 /// A row as it stands. Numbers in base units; `None` where there is none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RowState {
@@ -84,7 +109,7 @@ pub struct RowState {
     pub before: Option<Level>,
     /// The level under the fault.
     pub now: Option<Level>,
-    /// The ends of the interval of what was judged (change, relative change or level).
+    /// The ends of the interval of what was judged, which its header's [`Measured`] names.
     pub low: Option<Level>,
     /// See `low`.
     pub high: Option<Level>,
@@ -131,5 +156,20 @@ impl Word for Hypothesis {
             Hypothesis::Falsified => lang.pick("FALSIFIED", "被推翻"),
             Hypothesis::Undecided => lang.pick("UNDECIDED", "未定"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_is_shown_as_what_was_measured() {
+        let show = |measured: Measured, unit, end| measured.show(unit, Level(end));
+        assert_eq!(show(Measured::Change, Unit::Percent, -0.004), "-0.40pp");
+        assert_eq!(show(Measured::RelativeChange, Unit::Percent, -0.004), "-0.4%");
+        assert_eq!(show(Measured::RelativeChange, Unit::Seconds, 0.12), "+12.0%");
+        assert_eq!(show(Measured::RelativeChange, Unit::Seconds, f64::INFINITY), "+∞");
+        assert_eq!(show(Measured::Level, Unit::Seconds, 0.262), "262ms");
     }
 }

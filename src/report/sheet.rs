@@ -4,13 +4,11 @@ use serde::Serialize;
 
 use crate::{
     model::{
-        amount::{Basis, Level, Unit},
-        drill::Change,
+        amount::{Level, Unit},
         event::{Outcome, RowHeader, StepHeader},
         ids::{DrillName, EnvironmentName, MetricId, RunId, ScopeName, StepName},
-        plan::Plan,
         recovery::Leftover,
-        sheet::{Moved, RowId, RowState, Verdict},
+        sheet::{Measured, Moved, RowId, RowState, Verdict},
         text::{Lang, Localized, Word},
         time::Span,
     },
@@ -44,6 +42,7 @@ struct SheetRow<'a> {
     scope: Option<&'a ScopeName>,
     unit: Unit,
     declared: &'a str,
+    measured: Measured,
     otherwise: Option<&'a Localized>,
     #[serde(flatten)]
     state: Option<&'a RowState>,
@@ -83,25 +82,12 @@ impl FullRow<'_> {
         level.map_or_else(|| "--".to_owned(), |l| self.unit.show(l.0))
     }
 
-    /// The measured interval, in the terms in which the change was declared; empty if the plan cannot say those.
-    pub(super) fn interval(&self, plan: Option<&Plan>) -> String {
-        let ends = self.state.and_then(|s| Some((s.low?.0, s.high?.0)));
-        let (Some((low, high)), Some(plan)) = (ends, plan) else {
+    /// The measured interval, in the terms in which the change was declared; empty without one.
+    pub(super) fn interval(&self) -> String {
+        let Some((low, high)) = self.state.and_then(|s| Some((s.low?, s.high?))) else {
             return String::new();
         };
-        let expectation = plan
-            .drill
-            .steps
-            .get(self.id.step)
-            .and_then(|s| s.expect.get(self.id.row));
-        let show = |x: f64| match expectation.map(|e| e.change) {
-            None => String::new(),
-            Some(Change::Level(_)) => self.unit.show(x),
-            Some(Change::Rises(b) | Change::Falls(b) | Change::Stays(b)) => match b.basis {
-                Basis::Relative => format!("{:+.1}%", x * 100.0),
-                Basis::Absolute => self.unit.show_change(x),
-            },
-        };
+        let show = |end| self.header.measured.show(self.unit, end);
         format!("{} … {}", show(low), show(high))
     }
 }
@@ -137,6 +123,7 @@ pub fn sheet(evidence: &Evidence) -> Sheet<'_> {
         scope: row.header.scope.as_ref(),
         unit: row.unit,
         declared: &row.header.declared,
+        measured: row.header.measured,
         otherwise: row.header.otherwise.as_ref(),
         state: row.state,
     });

@@ -16,7 +16,7 @@ use allclear::{
         phase::{Cause, Phase},
         recovery::*,
         sample::{Gap, Numbers, Query, Reading, Window},
-        sheet::{Hypothesis, Moved, RowId, RowState, Verdict},
+        sheet::{Hypothesis, Measured, Moved, RowId, RowState, Verdict},
         snapshot::*,
         text::Localized,
         time::{Moment, Span},
@@ -83,6 +83,7 @@ fn row(metric_name: &str, declared: &str, otherwise: Option<Localized>) -> RowHe
         metric: metric(metric_name),
         scope: scope("marked"),
         declared: declared.into(),
+        measured: Measured::Change,
         otherwise,
     }
 }
@@ -168,7 +169,10 @@ fn header() -> Header {
                 rows: vec![
                     row("coupon_p99", "+≥1.5s", None),
                     row("degraded_rate", "rises", None),
-                    row("order_p99", "0..+20%", None),
+                    RowHeader {
+                        measured: Measured::RelativeChange,
+                        ..row("order_p99", "0..+20%", None)
+                    },
                     row(
                         "order_success",
                         "±0.5pp",

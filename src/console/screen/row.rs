@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     model::{
-        amount::{Level, Unit},
+        amount::Level,
         event::RowHeader,
         sheet::{RowState, Verdict},
         text::Word,
@@ -142,25 +142,10 @@ fn verdict_role(verdict: Verdict) -> Role {
 
 fn interval(scene: &Scene<'_>, expected: &RowHeader, state: &RowState) -> String {
     let unit = scene.unit(&expected.metric);
-    let show =
-        |level: Option<Level>| level.map_or("--".to_owned(), |l| measured(unit, &expected.declared, l.0));
+    let show = |end: Option<Level>| end.map_or("--".to_owned(), |end| expected.measured.show(unit, end));
     match (state.low, state.high) {
         (None, None) => "--".to_owned(),
         (low, high) => format!("{}..{}", show(low), show(high)),
-    }
-}
-
-/// An end of the judged interval. What was judged is what was declared: a relative change, a change, or a level.
-fn measured(unit: Unit, declared: &str, end: f64) -> String {
-    let relative = declared.contains('%') && (unit != Unit::Percent || declared.contains("rel"));
-    let change =
-        declared.contains(['+', '-', '±', '−']) || declared.contains("rise") || declared.contains("fall");
-    if relative {
-        format!("{:+.1}%", end * 100.0)
-    } else if change {
-        unit.show_change(end)
-    } else {
-        unit.show(end)
     }
 }
 

@@ -9,6 +9,7 @@ use crate::model::{
     event::{GuardHeader, Header, MetricHeader, RowHeader, StepHeader},
     ids::{DrillName, EnvironmentName},
     plan::Plan,
+    sheet::Measured,
     testing,
     text::Localized,
     time::Span,
@@ -89,6 +90,7 @@ pub(super) fn header() -> Header {
         metric: metric(id),
         scope: scope("marked"),
         declared: declared.to_owned(),
+        measured: Measured::Change,
         otherwise,
     };
     let shown = |id: &str, title: Localized, unit| MetricHeader {

@@ -8,7 +8,7 @@ use crate::model::{
     environment::Stage,
     ids::{DrillName, EnvironmentName, InstanceName, MetricId, RunId, ScopeName, StepName},
     sample::Query,
-    sheet::RowId,
+    sheet::{Measured, RowId},
     text::Localized,
     time::Span,
 };
@@ -91,6 +91,9 @@ pub struct RowHeader {
     pub scope: Option<ScopeName>,
     /// The declared change, short: `+≥1.5s`, `±0.5pp`.
     pub declared: String,
+    /// What its interval is an interval of.
+    #[serde(default)]
+    pub measured: Measured,
     /// What it means if it does not come.
     pub otherwise: Option<Localized>,
 }

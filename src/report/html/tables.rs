@@ -69,7 +69,7 @@ impl Page<'_> {
                 }
                 td { (row.shown(row.state.and_then(|s| s.before))) }
                 td { (row.shown(row.state.and_then(|s| s.now))) }
-                td { (row.interval(self.evidence.plan.as_ref())) }
+                td { (row.interval()) }
                 td { (row.header.declared) }
                 td {
                     span class=(verdict_class(verdict)) {
