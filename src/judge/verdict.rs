@@ -1,6 +1,7 @@
 //! The verdict of one row (§8).
 
 use super::change::{Interval, Measured};
+use super::constants::STILL;
 use super::expect::{Bounds, Case, Expect, Unit};
 use super::judgement::{End, Judgement, Reason, Straddled};
 use super::predict::smallest_detectable_after;
@@ -25,6 +26,11 @@ pub fn verdict(case: &Case) -> Judgement {
         _ if !is_relative => Some(level - base),
         _ => (base > 0.0).then(|| level / base - 1.0),
     };
+    let scale = if is_relative {
+        1.0 + (level / base).abs()
+    } else {
+        base.abs().max(level.abs())
+    };
     let sdc = || {
         case.sdc.or_else(|| {
             let periods = &case.periods;
@@ -35,7 +41,7 @@ pub fn verdict(case: &Case) -> Judgement {
     };
     let (verdict, reason) = match interval {
         None => (Verdict::Undecided, Reason::NoRelativeChange),
-        Some(interval) => decide(&case.expect, interval, sdc),
+        Some(interval) => decide(&case.expect, interval, STILL * scale, sdc),
     };
     let straddled = match (reason, interval) {
         (Reason::Straddles, Some(interval)) => straddled(&case.expect, interval),
@@ -66,6 +72,18 @@ fn directed(expect: &Expect, interval: Interval) -> Interval {
     }
 }
 
+/// An exact change that differs from a bound by no more than `rounding` lies on it: two still periods know their levels
+/// only as far as each agrees with itself (§4), and the exact difference of 0.3 and 0.1 is 0.2 whatever floats say.
+fn on_bound(measured: Interval, allowed: Interval, rounding: f64) -> Interval {
+    if measured.lo != measured.hi {
+        return measured;
+    }
+    let bound = [allowed.lo, allowed.hi]
+        .into_iter()
+        .find(|bound| (measured.lo - bound).abs() <= rounding);
+    bound.map_or(measured, |bound| Interval { lo: bound, hi: bound })
+}
+
 /// The declared interval, open ends infinite; for a row without bounds: any move.
 fn declared(expect: &Expect) -> Interval {
     let ends = |bounds: &Bounds| Interval {
@@ -89,12 +107,17 @@ fn declared(expect: &Expect) -> Interval {
     }
 }
 
-fn decide(expect: &Expect, interval: Interval, sdc: impl Fn() -> Option<f64>) -> (Verdict, Reason) {
+fn decide(
+    expect: &Expect,
+    interval: Interval,
+    rounding: f64,
+    sdc: impl Fn() -> Option<f64>,
+) -> (Verdict, Reason) {
     if !expect.is_checkable() {
         return (Verdict::Undecided, Reason::NoBound);
     }
-    let Interval { lo, hi } = directed(expect, interval);
     let allowed = declared(expect);
+    let Interval { lo, hi } = on_bound(directed(expect, interval), allowed, rounding);
     let is_move = matches!(expect, Expect::Rises { .. } | Expect::Falls { .. });
     if is_move && hi < 0.0 {
         return (Verdict::Unexpected, Reason::WrongDirection);
@@ -194,6 +217,42 @@ mod tests {
         };
         assert_eq!((straddled.end, straddled.bound), (End::Lower, 10.0));
         assert!((straddled.past - (10.0 + got.hi.unwrap())).abs() < 1e-12);
+    }
+
+    fn still(base: f64, level: f64, expect: Expect) -> (Verdict, Reason) {
+        let windows = |n, level| Windows::Gauge(vec![Some(level); n]);
+        let periods = Periods::new(windows(60, base), windows(18, level)).unwrap();
+        let got = verdict(&Case::new(periods, expect));
+        (got.verdict, got.reason)
+    }
+
+    #[test]
+    fn a_still_change_of_just_the_declared_size_is_as_declared_whatever_floats_say() {
+        let rises = |size, unit| Expect::Rises {
+            bounds: at_least(size),
+            unit,
+        };
+        let stays = |within, unit| Expect::Stays { within, unit };
+        let inside = (Verdict::AsExpected, Reason::Inside);
+        assert_eq!(still(0.1, 0.3, rises(0.2, Unit::Abs)), inside);
+        assert_eq!(still(10.0, 12.0, rises(0.2, Unit::Rel)), inside);
+        assert_eq!(still(10.0, 11.0, stays(0.1, Unit::Rel)), inside);
+        assert_eq!(still(0.3, 0.1, stays(0.2, Unit::Abs)), inside);
+        let falls = Expect::Falls {
+            bounds: at_least(0.2),
+            unit: Unit::Abs,
+        };
+        assert_eq!(still(0.3, 0.1, falls), inside);
+    }
+
+    #[test]
+    fn a_still_change_that_misses_its_bound_by_more_than_rounding_is_unexpected() {
+        let rises = Expect::Rises {
+            bounds: at_least(0.2),
+            unit: Unit::Abs,
+        };
+        let too_small = (Verdict::Unexpected, Reason::TooSmall);
+        assert_eq!(still(0.1, 0.299_999, rises), too_small);
     }
 
     #[test]
