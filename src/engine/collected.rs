@@ -124,7 +124,7 @@ impl Collected {
 pub fn windows(raw: &[Window], read: &Read, edges: &[f64]) -> Windows {
     let numbers = || raw.iter().map(|w| w.numbers.as_ref().ok());
     match read {
-        Read::Gauge { .. } | Read::Promql { .. } => Windows::Gauge(
+        Read::Gauge { .. } | Read::Mean { .. } | Read::Promql { .. } => Windows::Gauge(
             numbers()
                 .map(|n| {
                     if let Some(Numbers::Gauge(x)) = n {

@@ -12,7 +12,8 @@ use crate::{
 };
 
 impl Bench<'_> {
-    /// The metrics that could have moved in a group and stand on no row of it.
+    /// The metrics that could have moved in a group and stand on no row of it: a histogram by its rate and mean, unless a
+    /// quantile of it stands on a row.
     pub fn off_sheet(&self, group: usize) -> OffSheet {
         let on_sheet: Vec<_> = self
             .schedule
@@ -21,8 +22,9 @@ impl Bench<'_> {
             .collect();
         let mut metrics = Vec::new();
         for metric in &self.drill.dashboard.metrics {
-            let counts = !matches!(metric.read, Read::Quantile { .. });
-            if !counts || on_sheet.contains(&&metric.id) {
+            let quantile = matches!(metric.read, Read::Quantile { .. });
+            let mut names = metric.of.iter().chain([&metric.id]);
+            if quantile || names.any(|name| on_sheet.contains(&name)) {
                 continue;
             }
             let query = Query::new(&metric.id, None);
@@ -59,5 +61,103 @@ impl OffSheet {
                 step: self.step.clone(),
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        drill::schedule::Schedule,
+        engine::collected::Collected,
+        model::{
+            amount::{Basis, Bounds, Unit},
+            dashboard::{Metric, MetricKind, Selector},
+            drill::{Change, Drill, Expectation, Start},
+            event::Period,
+            sample::{Marks, Numbers, Window},
+            snapshot::BaselineLevels,
+            testing::{drill, step},
+            text::Localized,
+            time::Span,
+        },
+    };
+
+    fn p99() -> MetricId {
+        MetricId::new("order_p99").unwrap()
+    }
+
+    fn drill_on(rows: &[MetricId]) -> Drill {
+        let mut drill = drill(vec![step("a", 30, Start::InOrder, true)]);
+        drill.dashboard.metrics.push(Metric {
+            id: p99(),
+            title: Localized::plain("p99"),
+            kind: MetricKind::Business,
+            unit: Unit::Seconds,
+            better: None,
+            read: Read::Quantile {
+                histogram: Selector {
+                    name: "order_seconds_bucket".into(),
+                    matchers: Vec::new(),
+                },
+                q: 0.99,
+            },
+            of: Vec::new(),
+        });
+        drill.dashboard = drill.dashboard.with_rates_and_means();
+        drill.steps[0].expect = rows
+            .iter()
+            .map(|metric| Expectation {
+                metric: metric.clone(),
+                scope: None,
+                change: Change::Rises(Bounds {
+                    at_least: None,
+                    at_most: None,
+                    basis: Basis::Absolute,
+                }),
+                otherwise: None,
+            })
+            .collect();
+        drill
+    }
+
+    /// A mean that doubles with the step.
+    fn moved(drill: &Drill) -> Vec<String> {
+        let query = Query::new(&MetricId::new("order_p99.mean").unwrap(), None);
+        let mut collected = Collected::default();
+        for (period, start, count, level) in
+            [(Period::Baseline, 0, 60, 0.2), (Period::Step(0), 60_000, 30, 0.4)]
+        {
+            collected.begin(period, start);
+            for index in 0..count {
+                let wave = 0.01 * ((index * 7 % 5) as f64 - 2.0);
+                let window = Window {
+                    index,
+                    start: start + index as i64 * 1000,
+                    numbers: Ok(Numbers::Gauge(level + wave)),
+                    marks: Marks::default(),
+                };
+                collected.push(period, &query, window);
+            }
+        }
+        let bench = Bench {
+            drill,
+            schedule: &Schedule::of(drill).unwrap(),
+            collected: &collected,
+            baseline: &BaselineLevels::default(),
+            spacing: Span::seconds(1),
+        };
+        let moved = bench.off_sheet(0).moved();
+        moved.iter().map(|m| m.metric.to_string()).collect()
+    }
+
+    #[test]
+    fn a_histogram_is_watched_by_its_mean() {
+        assert_eq!(moved(&drill_on(&[])), ["order_p99.mean"]);
+    }
+
+    #[test]
+    fn the_mean_of_a_histogram_whose_quantile_is_on_the_sheet_is_no_surprise() {
+        assert!(moved(&drill_on(&[p99()])).is_empty());
     }
 }

@@ -63,7 +63,7 @@ pub(super) fn asks(wanted: &[Wanted]) -> Vec<(Ask, Users)> {
                 out.entry(Ask::Promql(query.clone())).or_default().push((i, 0));
                 continue;
             }
-            Read::Ratio { .. } | Read::Rate { .. } => RawForm::Counter,
+            Read::Ratio { .. } | Read::Rate { .. } | Read::Mean { .. } => RawForm::Counter,
             Read::Quantile { .. } => RawForm::Histogram,
             Read::Gauge { agg: Agg::Sum, .. } => RawForm::Sum,
             Read::Gauge { agg: Agg::Max, .. } => RawForm::Max,

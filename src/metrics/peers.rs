@@ -29,6 +29,7 @@ pub fn peer_selectors(dashboard: &Dashboard, asked: &[(MetricId, Option<ScopeNam
             Read::Ratio { total: s, .. }
             | Read::Rate { selector: s }
             | Read::Quantile { histogram: s, .. }
+            | Read::Mean { count: s, .. }
             | Read::Gauge { selector: s, .. } => s.clone(),
             Read::Promql { .. } => return None,
         };

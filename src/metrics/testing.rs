@@ -66,6 +66,14 @@ pub(crate) fn quantile(name: &str, q: f64) -> Wanted {
     wants(name, Read::Quantile { histogram, q })
 }
 
+pub(crate) fn mean(name: &str) -> Wanted {
+    let (sum, count) = (
+        selector(&format!("{name}_sum"), &[]),
+        selector(&format!("{name}_count"), &[]),
+    );
+    wants(name, Read::Mean { sum, count })
+}
+
 pub(crate) fn promql(name: &str, text: &str) -> Wanted {
     let query = text.to_owned();
     wants(name, Read::Promql { query })
@@ -86,6 +94,7 @@ pub(crate) fn dashboard() -> Dashboard {
         unit: Unit::Count,
         better: None,
         read,
+        of: Vec::new(),
     };
     let in_scope = |name: &str, op, label: &str, value: &str| Scope {
         name: scope(name),

@@ -20,6 +20,7 @@ impl Wanted {
     pub(super) fn selectors(&self) -> Vec<&Selector> {
         match &self.read {
             Read::Ratio { good, total } => vec![good, total],
+            Read::Mean { sum, count } => vec![sum, count],
             Read::Rate { selector } | Read::Gauge { selector, .. } => vec![selector],
             Read::Quantile { histogram, .. } => vec![histogram],
             Read::Promql { .. } => vec![],
@@ -80,6 +81,10 @@ fn narrowed(dashboard: &Dashboard, query: &Query, targets: &[InstanceName]) -> O
         Read::Quantile { histogram, q } => Read::Quantile {
             histogram: narrow(histogram),
             q: *q,
+        },
+        Read::Mean { sum, count } => Read::Mean {
+            sum: narrow(sum),
+            count: narrow(count),
         },
         Read::Gauge { selector, agg } => Read::Gauge {
             selector: narrow(selector),

@@ -25,7 +25,7 @@ pub(super) struct Watched {
 impl Watched {
     pub(super) fn new(wanted: &Wanted) -> Self {
         let form = match wanted.read {
-            Read::Ratio { .. } | Read::Rate { .. } => Form::Counter,
+            Read::Ratio { .. } | Read::Rate { .. } | Read::Mean { .. } => Form::Counter,
             Read::Quantile { .. } => Form::Histogram,
             Read::Gauge { .. } | Read::Promql { .. } => Form::Gauge,
         };
@@ -72,6 +72,10 @@ impl Watched {
                 let counts = self.histogram(start, end)?;
                 (Numbers::Quantile(counts.events), counts.resets)
             }
+            Read::Mean { .. } => {
+                let (mean, resets) = self.per_event(start, end)?;
+                (Numbers::Gauge(mean), resets)
+            }
             Read::Gauge { agg, .. } => (Numbers::Gauge(self.mean(*agg, start, end)?), 0),
             Read::Promql { .. } => (Numbers::Gauge(self.mean(Agg::Max, start, end)?), 0),
         })
@@ -90,6 +94,7 @@ impl Watched {
                 let edges = self.parts[0].edges().unwrap_or_default();
                 quantile::quantile(edges, &counts.events, *q).ok_or(Gap::NoTraffic)
             }
+            Read::Mean { .. } => self.per_event(start, end).map(|(mean, _)| mean),
             Read::Gauge { agg, .. } => self.gauge(*agg, start, end, window),
             Read::Promql { .. } => self.gauge(Agg::Max, start, end, window),
         }
@@ -125,6 +130,17 @@ impl Watched {
             )));
         }
         Ok((good.min(all), all, total.resets))
+    }
+
+    /// The mean of what a histogram observed, and the resets of its counters.
+    fn per_event(&self, start: SourceMs, end: SourceMs) -> Result<(f64, u32), Gap> {
+        let limits = self.limits();
+        let sum = self.count(0, start, end, &limits)?;
+        let count = self.count(1, start, end, &limits)?;
+        if count.events[0] <= 0.0 {
+            return Err(Gap::NoTraffic);
+        }
+        Ok((sum.events[0] / count.events[0], count.resets))
     }
 
     fn histogram(&self, start: SourceMs, end: SourceMs) -> Result<Counts, Gap> {

@@ -143,6 +143,9 @@ pub struct Metric {
     pub better: Option<Better>,
     /// How it is read.
     pub read: Read,
+    /// The quantiles whose histogram this looks at; none for a metric that a file names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub of: Vec<MetricId>,
 }
 
 /// What a metric tells about. The guard needs a business metric.
@@ -189,6 +192,13 @@ pub enum Read {
         histogram: Selector,
         /// Which quantile, 0 to 1.
         q: f64,
+    },
+    /// What a histogram observed, divided by how often.
+    Mean {
+        /// The `_sum` series.
+        sum: Selector,
+        /// The `_count` series.
+        count: Selector,
     },
     /// A gauge, several series folded into one value.
     Gauge {

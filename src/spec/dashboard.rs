@@ -147,6 +147,7 @@ fn read_metric(fields: &Fields) -> Option<Metric> {
         unit: unit?,
         better,
         read: read?,
+        of: Vec::new(),
     })
 }
 
@@ -235,7 +236,7 @@ fn fitting_unit(fields: &Fields, read: &Read, said: Option<Unit>) -> Option<Unit
     let implied = match read {
         Read::Ratio { .. } => Some((Unit::Percent, "a `ratio` is in `percent`")),
         Read::Rate { .. } => Some((Unit::PerSecond, "a `rate` is in `per_second`")),
-        Read::Quantile { .. } | Read::Gauge { .. } | Read::Promql { .. } => None,
+        Read::Quantile { .. } | Read::Mean { .. } | Read::Gauge { .. } | Read::Promql { .. } => None,
     };
     match (implied, said) {
         (Some((unit, why)), Some(other)) if unit != other => {

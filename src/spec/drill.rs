@@ -71,7 +71,7 @@ pub(super) fn read(
         name,
         title,
         hypothesis: hypothesis?,
-        dashboard: dashboard?,
+        dashboard: dashboard?.with_rates_and_means(),
         risk,
         baseline: baseline?,
         window: window?,

@@ -110,7 +110,9 @@ fn tripwire(fields: &Fields, look: Look) -> Option<Tripwire> {
         Read::Gauge { .. } | Read::Rate { .. } => None,
         Read::Promql { .. } => Some("`promql` asks a server; a tripwire is read straight from the targets"),
         Read::Ratio { .. } => Some("a `ratio` needs many events; a tripwire looks at single samples"),
-        Read::Quantile { .. } => Some("a `quantile` needs many events; a tripwire looks at single samples"),
+        Read::Quantile { .. } | Read::Mean { .. } => {
+            Some("a `quantile` needs many events; a tripwire looks at single samples")
+        }
     };
     if let Some(why) = why_not {
         let bad = Bad::new(format!("`{}` cannot be a tripwire: {why}", seen.metric.id))

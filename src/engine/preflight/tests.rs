@@ -58,6 +58,7 @@ fn drill_on(instances: usize, address: &str) -> Plan {
         unit: Unit::Count,
         better: None,
         read: Read::Rate { selector },
+        of: Vec::new(),
     });
     plan.drill.dashboard.topology.push(TopologyNode {
         service: ServiceName::new("order").unwrap(),

@@ -82,6 +82,7 @@ fn busy_threads() -> Metric {
             },
             agg: Agg::Sum,
         },
+        of: Vec::new(),
     }
 }
 

@@ -1,5 +1,5 @@
 use crate::metrics::fetch::RawSeries;
-use crate::metrics::testing::{bucket, gauge, promql, quantile, query, rate, ratio, round, series};
+use crate::metrics::testing::{bucket, gauge, mean, promql, quantile, query, rate, ratio, round, series};
 use crate::metrics::{Fetch, Store, Wanted};
 use crate::model::dashboard::Agg;
 use crate::model::sample::{Gap, Marks, Numbers, SourceMs, Window};
@@ -285,6 +285,20 @@ fn a_quantile_counts_at_or_below_each_edge_and_all_last() {
     );
     let p50 = store.reading(&wanted.query, WIDTH).value.unwrap().0;
     assert!((0.1..0.2).contains(&p50), "{p50}");
+}
+
+#[test]
+fn a_mean_divides_what_was_added_by_how_often_and_without_traffic_there_is_none() {
+    let wanted = mean("m");
+    let mut store = store(&wanted);
+    let sum = series("a", "sum", &each_5s(0, &[10.0, 10.0, 16.0, 16.0, 16.0]));
+    let count = series("a", "count", &each_5s(0, &[4.0, 4.0, 8.0, 8.0, 8.0]));
+    store.add(round(
+        20_000,
+        &[(&wanted, 0, vec![sum]), (&wanted, 1, vec![count])],
+    ));
+    assert_eq!(numbers(&store, &wanted, 0), Ok(Numbers::Gauge(1.5)));
+    assert_eq!(numbers(&store, &wanted, 10_000), Err(Gap::NoTraffic));
 }
 
 #[test]
