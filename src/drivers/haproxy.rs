@@ -3,7 +3,8 @@
 //! Success of a `set` is an empty line; a failure is a sentence. Percentages are never sent: HAProxy takes them of the
 //! configured weight and rounds down, so 10 % of a weight of 1 would be 0. `state ready` does not restore a weight.
 
-use std::fmt;
+mod server;
+mod socket;
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
@@ -11,85 +12,17 @@ use tokio::{
     time::timeout,
 };
 
-use crate::model::{
-    environment::Environment,
-    ids::{InstanceName, ServerName},
-    snapshot::GatewayState,
-    text::{harmless, nearest},
-    time::Span,
+use self::server::parse_state;
+pub use self::{
+    server::{Server, find, state_word},
+    socket::Socket,
 };
+use crate::model::{ids::InstanceName, snapshot::GatewayState, text::harmless, time::Span};
 
 use super::{error::DriverError, place::PlaceError};
 
 /// The largest answer that is read.
 const MAX_ANSWER: u64 = 8 * 1024 * 1024;
-
-/// Where the runtime API listens.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Socket {
-    /// `host:port`.
-    Tcp(String),
-    /// An absolute path.
-    Unix(String),
-}
-
-impl Socket {
-    /// `host:port`, an absolute path, or the name of a gateway of the environment.
-    ///
-    /// # Errors
-    /// [`PlaceError::NotASocket`] if it is none of these.
-    pub fn find(text: &str, environment: &Environment) -> Result<Self, PlaceError> {
-        let named = ServerName::new(text)
-            .ok()
-            .and_then(|n| environment.gateways.get(&n));
-        let address = named.map_or(text, String::as_str);
-        let address = address.strip_prefix("unix:").unwrap_or(address);
-        let port = address
-            .rsplit_once(':')
-            .and_then(|(host, p)| (!host.is_empty()).then_some(p));
-        if address.starts_with('/') {
-            Ok(Socket::Unix(address.to_owned()))
-        } else if port.is_some_and(|p| p.parse::<u16>().is_ok()) {
-            Ok(Socket::Tcp(address.to_owned()))
-        } else {
-            Err(PlaceError::NotASocket {
-                text: harmless(text, 100),
-                environment: environment.name.to_string(),
-            })
-        }
-    }
-}
-
-impl fmt::Display for Socket {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Socket::Tcp(address) => write!(f, "TCP:{address}"),
-            Socket::Unix(path) => write!(f, "UNIX-CONNECT:{path}"),
-        }
-    }
-}
-
-/// A server of a backend, as HAProxy tells of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Server {
-    /// Its name.
-    pub name: String,
-    /// Its present weight.
-    pub weight: u32,
-    /// The weight of the configuration.
-    pub initial_weight: u32,
-    /// Its administrative state.
-    pub state: GatewayState,
-    /// Whether it is running, as far as health checks know.
-    pub running: bool,
-}
-
-impl Server {
-    /// Whether it takes new traffic.
-    pub fn serves(&self) -> bool {
-        self.running && self.weight > 0 && self.state == GatewayState::Ready
-    }
-}
 
 /// One backend at one load balancer.
 #[derive(Debug, Clone)]
@@ -269,15 +202,6 @@ impl Haproxy {
     }
 }
 
-/// The word of the runtime API for a state.
-pub fn state_word(state: GatewayState) -> &'static str {
-    match state {
-        GatewayState::Ready => "ready",
-        GatewayState::Drain => "drain",
-        GatewayState::Maint => "maint",
-    }
-}
-
 fn sentence(what: String, answer: &str) -> DriverError {
     let answer = harmless(answer.trim(), 200);
     if answer.starts_with("No such") || answer.starts_with("Can't find") {
@@ -293,78 +217,6 @@ fn sentence(what: String, answer: &str) -> DriverError {
             answer,
         }
     }
-}
-
-/// Columns are found by their names: later versions add some.
-fn parse_state(text: &str) -> Result<Vec<Server>, String> {
-    let mut lines = text.lines().map(str::trim);
-    let header = lines.find(|l| l.starts_with('#')).ok_or("no header line")?;
-    let names: Vec<&str> = header.trim_start_matches('#').split_whitespace().collect();
-    let column = |name: &str| {
-        let found = names.iter().position(|n| *n == name);
-        found.ok_or_else(|| format!("no column {name}"))
-    };
-    let (name, weight) = (column("srv_name")?, column("srv_uweight")?);
-    let (initial, admin) = (column("srv_iweight")?, column("srv_admin_state")?);
-    let running = column("srv_op_state")?;
-    lines
-        .filter(|l| !l.is_empty())
-        .map(|line| {
-            let cells: Vec<&str> = line.split_whitespace().collect();
-            let cell = |i: usize| {
-                cells
-                    .get(i)
-                    .copied()
-                    .ok_or_else(|| "a row is too short".to_owned())
-            };
-            let number = |i: usize| {
-                let text = cell(i)?;
-                text.parse::<u32>()
-                    .map_err(|_| format!("`{}` is not a number", harmless(text, 20)))
-            };
-            Ok(Server {
-                name: harmless(cell(name)?, 64),
-                weight: number(weight)?,
-                initial_weight: number(initial)?,
-                state: admin_state(number(admin)?),
-                running: matches!(number(running)?, 1 | 2),
-            })
-        })
-        .collect()
-}
-
-/// The bits of `srv_admin_state`: 1, 2, 4, 32, 64 are kinds of maintenance; 8 and 16 of drain (HAProxy management
-/// guide, "show servers state").
-fn admin_state(bits: u32) -> GatewayState {
-    match bits {
-        b if b & (1 | 2 | 4 | 32 | 64) != 0 => GatewayState::Maint,
-        b if b & (8 | 16) != 0 => GatewayState::Drain,
-        _ => GatewayState::Ready,
-    }
-}
-
-/// The server of an instance.
-///
-/// # Errors
-/// [`DriverError::NotThere`] with the nearest name.
-pub fn find<'a>(
-    servers: &'a [Server],
-    backend: &str,
-    instance: &InstanceName,
-) -> Result<&'a Server, DriverError> {
-    servers
-        .iter()
-        .find(|s| s.name == instance.as_str())
-        .ok_or_else(|| {
-            let near = nearest(instance.as_str(), servers.iter().map(|s| s.name.as_str()));
-            DriverError::NotThere {
-                what: format!("server {instance} in backend {backend}"),
-                answer: match near {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("the backend has {} servers", servers.len()),
-                },
-            }
-        })
 }
 
 #[cfg(test)]

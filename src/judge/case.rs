@@ -4,12 +4,12 @@
 //! many writers emit them: they are read as the strings they stand for.
 
 mod expect;
+mod values;
 mod windows;
-
-use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use self::values::{clean, count, extended, given, quoted, shown, wrong};
 use super::expect::Case;
 use super::windows::{Periods, PeriodsError};
 
@@ -102,43 +102,6 @@ pub fn parse_case(line: &str) -> Result<Case, CaseError> {
     })
 }
 
-/// A text without control characters: names are shown on terminals.
-fn clean(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).collect()
-}
-
-/// The line with `NaN` and `Infinity` outside of strings put into quotes.
-fn quoted(line: &str) -> Cow<'_, str> {
-    if !line.contains("NaN") && !line.contains("Infinity") {
-        return Cow::Borrowed(line);
-    }
-    let mut out = String::with_capacity(line.len() + 16);
-    let (mut rest, mut is_string) = (line, false);
-    while let Some(c) = rest.chars().next() {
-        let token = ["-Infinity", "Infinity", "NaN"]
-            .into_iter()
-            .find(|token| rest.starts_with(token));
-        match (token, is_string) {
-            (Some(token), false) => {
-                out.push_str(&format!("\"{token}\""));
-                rest = &rest[token.len()..];
-                continue;
-            }
-            _ if c == '"' => is_string = !is_string,
-            _ if c == '\\' && is_string => {
-                out.push(c);
-                rest = &rest[1..];
-            }
-            _ => {}
-        }
-        if let Some(c) = rest.chars().next() {
-            out.push(c);
-            rest = &rest[c.len_utf8()..];
-        }
-    }
-    Cow::Owned(out)
-}
-
 fn refuse_near_misses(case: &Map<String, Value>) -> Result<(), CaseError> {
     for key in case.keys() {
         let near = OPTIONAL.iter().find(|name| strsim::osa_distance(name, key) == 1);
@@ -150,65 +113,6 @@ fn refuse_near_misses(case: &Map<String, Value>) -> Result<(), CaseError> {
         }
     }
     Ok(())
-}
-
-/// A key's value, `null` being none.
-fn given<'a>(map: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
-    map.get(key).filter(|value| !value.is_null())
-}
-
-fn needed<'a>(
-    map: &'a Map<String, Value>,
-    key: &'static str,
-    wanted: &'static str,
-) -> Result<&'a Value, CaseError> {
-    map.get(key).ok_or_else(|| CaseError::Missing {
-        at: key.into(),
-        wanted,
-    })
-}
-
-fn wrong(at: impl Into<String>, found: &Value, wanted: &'static str) -> CaseError {
-    CaseError::Wrong {
-        at: at.into(),
-        found: shown(&found.to_string()),
-        wanted,
-    }
-}
-
-/// Foreign text, cleaned and shortened for an error.
-fn shown(text: &str) -> String {
-    const MOST: usize = 40;
-    let text = clean(text);
-    match text.char_indices().nth(MOST) {
-        Some((cut, _)) => format!("{}…", &text[..cut]),
-        None => text,
-    }
-}
-
-/// A number, or the text of a number that JSON cannot write.
-fn extended(value: &Value) -> Option<f64> {
-    match value {
-        Value::Number(number) => number.as_f64(),
-        Value::String(text) => match text.to_ascii_lowercase().as_str() {
-            "nan" => Some(f64::NAN),
-            "inf" | "+inf" | "infinity" | "+infinity" => Some(f64::INFINITY),
-            "-inf" | "-infinity" => Some(f64::NEG_INFINITY),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-fn count(case: &Map<String, Value>, key: &'static str) -> Result<Option<usize>, CaseError> {
-    given(case, key)
-        .map(|value| {
-            value
-                .as_u64()
-                .and_then(|count| usize::try_from(count).ok())
-                .ok_or_else(|| wrong(key, value, "a whole number of windows"))
-        })
-        .transpose()
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod quantile;
 mod root;
 mod series;
 mod sparse;
+mod steady;
 mod student;
 mod verdict;
 mod windows;
@@ -29,8 +30,7 @@ pub use change::{Change, Interval, change};
 pub use expect::{Bounds, Case, Expect, Unit};
 pub use judgement::{End, Judgement, Period, Reason, Straddled};
 pub use movers::{Moved, moved, movers};
-pub use predict::{
-    Steadiness, level, must_refuse, smallest_detectable, smallest_detectable_after, steadiness, too_thin,
-};
+pub use predict::{level, smallest_detectable, smallest_detectable_after, too_thin};
+pub use steady::{Steadiness, must_refuse, steadiness};
 pub use verdict::verdict;
 pub use windows::{MAX_WINDOWS, Periods, PeriodsError, Windows, settle_windows};

@@ -1,22 +1,23 @@
 //! A Prometheus server as a source of raw samples.
 
+mod ask;
+
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
 };
 
-use futures::{StreamExt, stream};
 use tokio::time::Instant;
 
+use self::ask::Past;
 use super::{
     answer::Series,
     api::Api,
-    asking::{Ask, RawForm, Reply, Users, asks, median_gap, note_sightings, raw_series},
+    asking::{Ask, Reply, Users, median_gap, note_sightings},
     backoff::Backoff,
     error::MetricsError,
-    fetch::{Answer, Fetch, MAX_RAW_SERIES, MAX_SERIES, RawSeries, SeriesId, TargetId},
+    fetch::{Answer, Fetch, MAX_SERIES, TargetId},
     source::Probe,
-    summed,
     wanted::Wanted,
 };
 use crate::model::{
@@ -26,20 +27,8 @@ use crate::model::{
     time::Span,
 };
 
-/// Queries under way at once: enough to hide the network, few enough not to be a load test.
-const IN_FLIGHT: usize = 16;
-
 /// How far back the first question of a selector goes, so that a guard has its window at once.
 const FIRST_RANGE: Span = Span::seconds(300);
-
-/// How far back a later question goes at most.
-const LONGEST_RANGE: Span = Span::seconds(600);
-
-/// How much a range reaches over what is needed, for scrapes that were under way at the question before.
-const OVERLAP: Span = Span::seconds(5);
-
-/// The scrape interval while nothing is known of it.
-const USUAL_INTERVAL: Span = Span::seconds(15);
 
 /// The most targets for which `up` is read to learn the scrape interval.
 const MAX_UP: f64 = 500.0;
@@ -57,12 +46,6 @@ pub struct Client {
     trouble: Option<MetricsError>,
     /// By question: when it was last answered, and whether its series are too many.
     history: HashMap<Ask, Past>,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Past {
-    asked: Option<Instant>,
-    too_many: bool,
 }
 
 impl Client {
@@ -170,65 +153,6 @@ impl Client {
         fetch
     }
 
-    async fn ask_all(
-        &mut self,
-        wanted: &[Wanted],
-        now: Instant,
-        source_now: SourceMs,
-    ) -> Vec<(Users, Result<Reply, MetricsError>)> {
-        let deadline = now + self.api.timeout().into();
-        let this = &*self;
-        let mut replies: Vec<(Ask, Users, Result<Reply, MetricsError>)> = stream::iter(asks(wanted))
-            .map(|(ask, users)| async move {
-                let reply = this.ask(&ask, now, source_now, deadline).await;
-                (ask, users, reply)
-            })
-            .buffer_unordered(IN_FLIGHT)
-            .collect()
-            .await;
-        replies.sort_by(|a, b| a.0.cmp(&b.0));
-        let answered = |(ask, users, reply): (Ask, Users, Result<Reply, MetricsError>)| {
-            if let Ok(reply) = &reply {
-                let past = Past {
-                    asked: Some(now),
-                    too_many: reply.summed,
-                };
-                self.history.insert(ask, past);
-            }
-            (users, reply)
-        };
-        replies.into_iter().map(answered).collect()
-    }
-
-    async fn ask(
-        &self,
-        ask: &Ask,
-        now: Instant,
-        source_now: SourceMs,
-        deadline: Instant,
-    ) -> Result<Reply, MetricsError> {
-        let past = self.history.get(ask).copied().unwrap_or_default();
-        match ask {
-            Ask::Promql(query) => self.ask_promql(query, source_now, deadline).await,
-            Ask::Raw { selector, form } if past.too_many => {
-                self.ask_summed(selector, *form, source_now, deadline).await
-            }
-            Ask::Raw { selector, form } => {
-                let range = self.range(past.asked, now);
-                let raw = self
-                    .ask_raw(selector, *form, range, source_now, now, deadline)
-                    .await;
-                match raw {
-                    Ok(reply) if reply.series.len() <= MAX_RAW_SERIES => Ok(reply),
-                    Ok(_) | Err(MetricsError::TooLarge { .. }) => {
-                        self.ask_summed(selector, *form, source_now, deadline).await
-                    }
-                    Err(error) => Err(error),
-                }
-            }
-        }
-    }
-
     /// The instances of an answer with one series each.
     pub(super) async fn peers(&self, query: &str) -> Result<Vec<Peer>, MetricsError> {
         let deadline = Instant::now() + self.api.timeout().into();
@@ -242,106 +166,6 @@ impl Client {
             })
         });
         Ok(peers.collect())
-    }
-
-    /// How far back to ask: without a hole since the last answer.
-    fn range(&self, last: Option<Instant>, now: Instant) -> Span {
-        let interval = self.interval.unwrap_or(USUAL_INTERVAL);
-        let reach = match last {
-            Some(last) => Span::from(now.duration_since(last)) + interval * 2 + OVERLAP,
-            None => FIRST_RANGE,
-        };
-        reach.min(LONGEST_RANGE)
-    }
-
-    async fn ask_raw(
-        &self,
-        selector: &str,
-        form: RawForm,
-        range: Span,
-        source_now: SourceMs,
-        now: Instant,
-        deadline: Instant,
-    ) -> Result<Reply, MetricsError> {
-        let query = format!("{selector}[{}ms]", range.0);
-        let (data, notes) = self.api.query(&query, deadline).await?;
-        let series = self.api.series(data, "matrix", &query)?;
-        // The server evaluated it at some moment before now: only from here on is the answer surely whole.
-        let evaluated_by = source_now + Span::from(now.elapsed()).0 as SourceMs;
-        Ok(Reply {
-            series: raw_series(series, form),
-            since: evaluated_by - range.0 as SourceMs,
-            summed: false,
-            partial: !notes.is_empty(),
-            notes,
-        })
-    }
-
-    async fn ask_summed(
-        &self,
-        selector: &str,
-        form: RawForm,
-        source_now: SourceMs,
-        deadline: Instant,
-    ) -> Result<Reply, MetricsError> {
-        let query = summed::query(selector, form == RawForm::Histogram, form.agg());
-        let (data, mut notes) = self.api.query(&query, deadline).await?;
-        let series = summed::joined(self.api.series(data, "vector", &query)?);
-        if series.len() > MAX_SERIES {
-            return Err(MetricsError::QueryRefused {
-                query: self.api.clean(selector),
-                why: format!("more than {MAX_SERIES} series even when added up by target: narrow it"),
-            });
-        }
-        let partial = !notes.is_empty();
-        notes.push(format!(
-            "more than {MAX_RAW_SERIES} series, added up by the server: {}",
-            self.api.clean(selector)
-        ));
-        Ok(Reply {
-            series: raw_series(series, form),
-            since: source_now,
-            summed: true,
-            partial,
-            notes,
-        })
-    }
-
-    async fn ask_promql(
-        &self,
-        query: &str,
-        source_now: SourceMs,
-        deadline: Instant,
-    ) -> Result<Reply, MetricsError> {
-        let (data, notes) = self.api.query(query, deadline).await?;
-        let mut series = self.api.series(data, "vector", query)?;
-        let samples = match series.len() {
-            1 => series.remove(0).samples,
-            count => {
-                let query = self.api.clean(query);
-                let gap = match count {
-                    0 => Gap::NoSeries { query },
-                    count => Gap::SeveralSeries { count, query },
-                };
-                return Err(MetricsError::NotOneNumber { gap });
-            }
-        };
-        if samples.is_empty() {
-            return Err(self.api.wrong_type("native histogram", query));
-        }
-        let one = RawSeries {
-            id: SeriesId::of([("", query)].into_iter()),
-            target: None,
-            le: None,
-            samples,
-        };
-        Ok(Reply {
-            series: vec![one],
-            since: source_now,
-            summed: false,
-            partial: !notes.is_empty(),
-            notes,
-        })
     }
 
     /// The median time between samples, over all answers.

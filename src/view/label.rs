@@ -24,11 +24,6 @@ pub fn row_label(row: &RowHeader) -> String {
     scoped(&row.metric, row.scope.as_ref())
 }
 
-/// `order_success marked`.
-pub fn query_label(query: &Query) -> String {
-    query.to_string()
-}
-
 /// An age in at most three cells where that is possible: `3s`, `12m`, `5h`, `9d`.
 pub fn short_age(age: Span) -> String {
     match age.0 / 1000 {

@@ -1,22 +1,18 @@
 //! An event as one line of text, for the journal screen, the plain reporter and `show`.
 
+mod measured;
+
 use super::{
     MAX_TEXT, SnapshotView,
-    label::guard_label,
-    label::query_label,
-    label::row_label,
     phrase::{hits_line, outcome_line, reach_line, recovery_line, snapshot_line, stops_line},
 };
 use crate::model::{
-    amount::{Level, thousands},
-    event::{BaselineRow, Body, Check, Event, GuardState, Header, Health},
+    event::{Body, Check, Event, Header},
     phase::Phase,
     recovery::Leftover,
-    sample::{Numbers, Query, Window},
-    sheet::{Moved, RowState, Verdict},
     snapshot::Snapshot,
     text::{Lang, Word, harmless},
-    time::Span,
+    time::{Moment, Span},
     undo::{ChangeIntent, FaultIntent},
 };
 
@@ -37,7 +33,7 @@ impl Teller<'_> {
     }
 
     fn tell(&self, event: &Event) -> String {
-        let until = |moment: &crate::model::time::Moment| moment.since(event.at);
+        let until = |moment: &Moment| moment.since(event.at);
         match &event.body {
             Body::Opened(header) => self.opened(header),
             Body::TakenOver { pid, cause } => {
@@ -201,27 +197,6 @@ impl Teller<'_> {
         format!("{} {line}", self.t("snapshot:", "快照:"))
     }
 
-    fn show(&self, query: &Query, value: Option<f64>) -> String {
-        value.map_or("--".to_owned(), |v| self.header.unit(&query.metric).show(v))
-    }
-
-    fn baseline(&self, row: &BaselineRow) -> String {
-        let (half1, half2) = (self.show(&row.query, row.half1), self.show(&row.query, row.half2));
-        let line = format!(
-            "{} {} {half1} | {half2} n {} {} {} {}",
-            self.t("baseline", "基线"),
-            query_label(&row.query),
-            row.n,
-            self.t("can show", "可分辨"),
-            self.show(&row.query, row.can_show),
-            row.state.word(self.lang),
-        );
-        match &row.why {
-            Some(why) => format!("{line}: {why}"),
-            None => line,
-        }
-    }
-
     fn step(&self, index: usize, runs: Option<Span>) -> String {
         let header = self.header.steps.get(index);
         let name = header.map_or_else(|| (index + 1).to_string(), |s| s.name.to_string());
@@ -246,104 +221,6 @@ impl Teller<'_> {
             Some(span) => format!("{line}, {} {span}", self.t("expires itself after", "自行失效于")),
             None => format!("{line}, {}", self.t("NO expiry of its own", "不会自行失效")),
         }
-    }
-
-    fn window(&self, query: &Query, window: &Window) -> String {
-        let unit = self.header.unit(&query.metric);
-        let numbers = match &window.numbers {
-            Ok(Numbers::Gauge(x)) => unit.show(*x),
-            Ok(Numbers::Rate([part, whole]) | Numbers::Ratio([part, whole])) => unit.show(part / whole),
-            Ok(Numbers::Quantile(counts)) => {
-                let all = counts.last().copied().unwrap_or(0.0);
-                format!("{} {}", thousands(all), self.t("observations", "个观测"))
-            }
-            Err(gap) => gap.to_string(),
-        };
-        let partial = if window.marks.partial {
-            self.t(" (partial)", " (不完整)")
-        } else {
-            ""
-        };
-        format!(
-            "{} {} #{} {numbers}{partial}",
-            self.t("window", "窗口"),
-            query_label(query),
-            window.index
-        )
-    }
-
-    fn guard(&self, guard: &GuardState) -> String {
-        let Some(header) = self.header.guard.get(guard.index) else {
-            return format!("{} {}", self.t("guard", "守护"), guard.health.word(self.lang));
-        };
-        let value = match &guard.reading.value {
-            Ok(level) => self.header.unit(&header.metric).show(level.0),
-            Err(gap) => gap.to_string(),
-        };
-        let count = match guard.health {
-            Health::Holds => String::new(),
-            _ => format!(" {}/{}", guard.bad, header.samples),
-        };
-        format!(
-            "{} {} {value} ({}) {}{count}",
-            self.t("guard", "守护"),
-            guard_label(header),
-            header.limit,
-            guard.health.word(self.lang)
-        )
-    }
-
-    fn row(&self, row: &RowState) -> String {
-        let verdict = row.verdict.word(self.lang);
-        let Some(header) = self.header.row(row.row) else {
-            return format!(
-                "{}.{} {verdict} {}",
-                row.row.step + 1,
-                row.row.row + 1,
-                row.reason
-            );
-        };
-        let unit = self.header.unit(&header.metric);
-        let show = |level: Option<Level>| level.map_or("--".to_owned(), |l| unit.show(l.0));
-        let mut line = format!(
-            "{} {} → {} ({}) {verdict} {}",
-            row_label(header),
-            show(row.before),
-            show(row.now),
-            header.declared,
-            row.reason
-        );
-        if row.partial {
-            line.push_str(self.t(" [partial]", " [不完整]"));
-        }
-        if let Some(otherwise) = header
-            .otherwise
-            .as_ref()
-            .filter(|_| row.verdict == Verdict::Unexpected)
-        {
-            line.push_str(" | ");
-            line.push_str(otherwise.get(self.lang));
-        }
-        line
-    }
-
-    fn moved(&self, moved: &[Moved]) -> String {
-        let list: Vec<_> = moved
-            .iter()
-            .map(|m| {
-                let unit = self.header.unit(&m.metric);
-                format!("{} {} → {}", m.metric, unit.show(m.before), unit.show(m.now))
-            })
-            .collect();
-        let what = self.t("moved, not on the sheet:", "有变化但不在对账单:");
-        format!(
-            "{what} {}",
-            if list.is_empty() {
-                "--".to_owned()
-            } else {
-                list.join(", ")
-            }
-        )
     }
 
     fn change(&self, change: &ChangeIntent) -> String {

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub use label::{guard_label, query_label, row_label, short_age};
+pub use label::{guard_label, row_label, short_age};
 pub use line::line;
 pub use parts::*;
 pub use phrase::ending_words;

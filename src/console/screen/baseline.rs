@@ -1,12 +1,11 @@
-//! Before any fault: what preflight found, what the silent baseline shows, and whether the run may be armed.
+//! Before any fault: what the silent baseline shows, and whether the run may be armed.
 
 use super::{
-    super::{
-        cells::{Strip, wrap},
-        scene::Scene,
-        theme::Role,
-    },
-    heading, more, sign,
+    super::{cells::Strip, scene::Scene, theme::Role},
+    facts::facts,
+    fitted,
+    preflight::check,
+    sign,
 };
 use crate::{
     model::{
@@ -15,22 +14,8 @@ use crate::{
         sample::Query,
         text::Word,
     },
-    view::{BaselineView, SnapshotView},
+    view::BaselineView,
 };
-
-/// The body while preflight looks.
-pub(super) fn preflight(scene: &Scene<'_>, width: usize, height: usize) -> Vec<Strip> {
-    let mut lines = vec![heading(scene.t(
-        "PREFLIGHT  reads and asks, touches nothing",
-        "预检  只读只问, 不触碰任何东西",
-    ))];
-    let facts = facts(scene, width);
-    let room = height.saturating_sub(lines.len() + facts.len());
-    let checks = checks(scene, width);
-    lines.extend(fitted(scene, checks, room));
-    lines.extend(facts);
-    lines
-}
 
 /// The body while the baseline is watched.
 pub(super) fn lines(scene: &Scene<'_>, width: usize, height: usize) -> Vec<Strip> {
@@ -60,26 +45,6 @@ pub(super) fn lines(scene: &Scene<'_>, width: usize, height: usize) -> Vec<Strip
     lines
 }
 
-fn fitted(scene: &Scene<'_>, mut strips: Vec<Strip>, room: usize) -> Vec<Strip> {
-    let hidden = strips.len().saturating_sub(room);
-    strips.truncate(room);
-    if hidden > 0
-        && let Some(last) = strips.last_mut()
-    {
-        *last = more(scene, hidden + 1);
-    }
-    strips
-}
-
-fn checks(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
-    scene
-        .view
-        .checks
-        .iter()
-        .flat_map(|c| check(scene, c, width))
-        .collect()
-}
-
 fn noted_checks(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
     let noted = scene
         .view
@@ -87,119 +52,6 @@ fn noted_checks(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
         .iter()
         .filter(|c| c.outcome != CheckOutcome::Passed);
     noted.flat_map(|c| check(scene, c, width)).collect()
-}
-
-/// A check: what, how it went, what was found, and below what to do about it.
-pub(super) fn check(scene: &Scene<'_>, check: &crate::model::event::Check, width: usize) -> Vec<Strip> {
-    let role = match check.outcome {
-        CheckOutcome::Passed => Role::Good,
-        CheckOutcome::Warned | CheckOutcome::Refused => Role::Look,
-    };
-    let indent = 3 + 20 + 9;
-    let mut lines = Vec::new();
-    for (index, part) in wrap(&check.found, width.saturating_sub(indent))
-        .into_iter()
-        .enumerate()
-        .take(3)
-    {
-        lines.push(if index == 0 {
-            sign(role)
-                .col(Role::Plain, check.what.as_str(), 20)
-                .col(role, check.outcome.word(scene.lang()), 9)
-                .text(Role::Plain, part)
-        } else {
-            Strip::default().gap(indent).text(Role::Plain, part)
-        });
-    }
-    if let Some(next) = check
-        .next
-        .as_ref()
-        .filter(|_| check.outcome != CheckOutcome::Passed)
-    {
-        for part in wrap(next, width.saturating_sub(indent + 2)).into_iter().take(3) {
-            lines.push(
-                Strip::default()
-                    .gap(indent)
-                    .text(Role::Look, "→ ")
-                    .text(Role::Plain, part),
-            );
-        }
-    }
-    lines
-}
-
-/// Reach, stops, expiry, what was left by earlier runs: the lines that say how far this can go.
-pub(super) fn facts(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
-    let mut lines = Vec::new();
-    let mut say = |name: &str, role: Role, text: String| {
-        lines.push(
-            Strip::default()
-                .gap(1)
-                .col(Role::Strong, name, 7)
-                .text(role, text)
-                .cut_to(width),
-        );
-    };
-    let most = 3;
-    for (index, line) in scene.view.reach.iter().enumerate().take(most) {
-        let title = if index == 0 {
-            scene.t("REACH", "影响面")
-        } else {
-            ""
-        };
-        let full = line
-            .threads
-            .zip(line.pool)
-            .is_some_and(|(t, p)| t >= f64::from(p));
-        let role = if full { Role::Look } else { Role::Plain };
-        let full = crate::view::reach_line(line, false, scene.lang());
-        let fits = crate::console::cells::width(&full) + 8 <= width;
-        let text = if fits {
-            full
-        } else {
-            crate::view::reach_line(line, true, scene.lang())
-        };
-        say(title, role, text);
-    }
-    if scene.view.reach.len() > most {
-        let words = scene.t("more instances, see 5", "个其他实例, 见 5");
-        say(
-            "",
-            Role::Dim,
-            format!("{} {words}", scene.view.reach.len() - most),
-        );
-    }
-    if let Some(stops) = scene.view.stops {
-        let tripwire = stops.tripwire.map_or("--".to_owned(), |t| t.to_string());
-        let text = format!(
-            "{} {tripwire}; {} {}-{}",
-            scene.t("tripwire", "绊线"),
-            scene.t("guard", "守护"),
-            stops.guard.0,
-            stops.guard.1
-        );
-        say(scene.t("STOPS", "止损"), Role::Plain, text);
-    }
-    if let Some(snapshot) = &scene.view.snapshot {
-        let ours = SnapshotView {
-            foreign: Vec::new(),
-            ..snapshot.clone()
-        };
-        let text = crate::view::snapshot_line(&ours, scene.lang());
-        say(scene.t("RECORD", "快照"), Role::Plain, text);
-        if !snapshot.foreign.is_empty() {
-            let names = snapshot.foreign.join(", ");
-            say(
-                "",
-                Role::Look,
-                format!(
-                    "{} {names}",
-                    scene.t("not ours, left alone:", "非本次所建, 不动:")
-                ),
-            );
-        }
-    }
-    lines
 }
 
 /// Whether the run may be armed. Once the time is up and it may not, the keeper's reasons stand here.

@@ -15,7 +15,7 @@ use crate::{
         sample::Query,
         time::{Moment, Span},
     },
-    view::{Chart, FaultView, Point, query_label},
+    view::{Chart, FaultView, Point},
 };
 
 const BLOCKS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
@@ -59,7 +59,7 @@ fn chart(scene: &Scene<'_>, query: &Query, axis: &Strip, width: usize, rows: usi
         return vec![
             Strip::default()
                 .gap(3)
-                .text(Role::Plain, query_label(query))
+                .text(Role::Plain, query.to_string())
                 .gap(2)
                 .text(Role::Dim, words),
         ];
@@ -125,7 +125,7 @@ fn title(scene: &Scene<'_>, query: &Query, chart: &Chart, width: usize) -> Strip
     let now = scene.value(&query.metric, newest.and_then(|p| p.value));
     let mut strip = Strip::default()
         .gap(3)
-        .col(Role::Strong, query_label(query), 26)
+        .col(Role::Strong, query.to_string(), 26)
         .text(Role::Strong, now);
     if let Some(point) = newest {
         let (role, age) = scene.age_piece(Span::ZERO, point.at);

@@ -6,8 +6,9 @@ use super::{
         scene::{Scene, clock},
         theme::Role,
     },
-    baseline, heading,
+    heading,
     outcome::remains,
+    preflight,
 };
 use crate::{
     model::{event::CheckOutcome, sheet::Verdict, text::Word},
@@ -50,7 +51,7 @@ pub(super) fn lines(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
         .iter()
         .filter(|c| c.outcome != CheckOutcome::Passed)
     {
-        lines.extend(baseline::check(scene, check, width));
+        lines.extend(preflight::check(scene, check, width));
     }
     lines.extend(remarks(
         scene,

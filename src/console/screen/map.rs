@@ -6,7 +6,7 @@ use super::{
         scene::Scene,
         theme::Role,
     },
-    baseline, heading,
+    facts, heading,
 };
 use crate::{
     model::{
@@ -57,7 +57,7 @@ pub(super) fn lines(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
             );
         }
     }
-    let facts = baseline::facts(scene, width);
+    let facts = facts::facts(scene, width);
     lines.extend(
         facts
             .into_iter()

@@ -2,6 +2,7 @@
 
 mod baseline;
 mod charts;
+mod facts;
 mod findings;
 mod footer;
 mod frame;
@@ -10,6 +11,7 @@ mod help;
 mod journal;
 mod map;
 mod outcome;
+mod preflight;
 mod recovery;
 mod row;
 mod sheet;
@@ -144,6 +146,18 @@ fn scrolled(scene: &Scene<'_>, all: Vec<Strip>, height: usize) -> Body {
 fn more(scene: &Scene<'_>, count: usize) -> Strip {
     let text = format!(" … {count} {}", scene.t("more lines, Down", "行在下方, 按 Down"));
     Strip::of(Role::Dim, text)
+}
+
+/// As many lines as there is room for; the last one tells how many more there are.
+fn fitted(scene: &Scene<'_>, mut strips: Vec<Strip>, room: usize) -> Vec<Strip> {
+    let hidden = strips.len().saturating_sub(room);
+    strips.truncate(room);
+    if hidden > 0
+        && let Some(last) = strips.last_mut()
+    {
+        *last = more(scene, hidden + 1);
+    }
+    strips
 }
 
 /// A heading inside a screen.

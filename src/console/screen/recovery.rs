@@ -6,7 +6,7 @@ use super::{
         scene::Scene,
         theme::Role,
     },
-    baseline, heading,
+    facts, heading,
     outcome::{remains, times},
 };
 use crate::{
@@ -46,7 +46,7 @@ pub(super) fn lines(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
     lines.push(rule(width));
     lines.extend(remains(scene, width));
     if scene.view.recovering.is_none() {
-        lines.extend(baseline::facts(scene, width));
+        lines.extend(facts::facts(scene, width));
     }
     lines
 }

@@ -7,7 +7,7 @@ use super::{
         scene::Scene,
         theme::Role,
     },
-    baseline, guard, more, outcome,
+    baseline, guard, more, outcome, preflight,
     row::{Columns, details, otherwise},
     step::step_heading,
 };
@@ -26,7 +26,7 @@ pub(super) fn lines(scene: &Scene<'_>, width: usize, height: usize) -> Vec<Strip
             }
             finish(scene, width, height, lines)
         }
-        Phase::Preflight => baseline::preflight(scene, width, height),
+        Phase::Preflight => preflight::preflight(scene, width, height),
         Phase::Baseline | Phase::Armed => baseline::lines(scene, width, height),
         Phase::Running | Phase::Recovering | Phase::Verifying | Phase::Closed => {
             let top = guard::block(scene, width, guards_shown(height));

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{CaseError, given, needed, shown, wrong};
+use super::CaseError;
+use super::values::{given, needed, shown, wrong};
 use crate::judge::expect::{Bounds, Expect, Unit};
 
 /// What a case declares.

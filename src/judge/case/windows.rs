@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{CaseError, extended, needed, wrong};
+use super::CaseError;
+use super::values::{extended, needed, wrong};
 use crate::judge::series::are_edges;
 use crate::judge::windows::{MAX_WINDOWS, PeriodsError, Windows};
 
