@@ -238,10 +238,12 @@ pub fn file(path: &Path) -> Result<Source, Failure> {
     };
     match read() {
         Ok(text) if text.len() as u64 > MAX_FILE => Err(Failure::Usage(format!(
-            "{shown} is larger than 1 MiB: that is no file of allclear's"
+            "{shown} is larger than 1 MiB: that is no file of allclear's; name a drill, a dashboard or a configuration"
         ))),
         Ok(text) => Ok(Source { path: shown, text }),
-        Err(error) => Err(Failure::Usage(format!("{shown} cannot be read: {error}"))),
+        Err(error) => Err(Failure::Usage(format!(
+            "{shown} cannot be read: {error}; check its name and its rights"
+        ))),
     }
 }
 
@@ -268,7 +270,7 @@ pub fn known_secrets(environment: &Environment) -> Secrets {
 fn secret(place: &SecretRef) -> Result<SecretText, Failure> {
     let text = match place {
         SecretRef::Env(name) => std::env::var(name)
-            .map_err(|_| Failure::Usage(format!("the environment variable {name} is not set")))?,
+            .map_err(|_| Failure::Usage(format!("the environment variable {name}, which a secret of the environment comes from, is not set: set it and start again")))?,
         SecretRef::File(path) => {
             let source = file(Path::new(path))?;
             source.text.strip_suffix('\n').unwrap_or(&source.text).to_owned()

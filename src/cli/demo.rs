@@ -103,12 +103,14 @@ impl Shop {
             .stderr(Stdio::inherit());
         let mut process = command.spawn()?;
         let (Some(open), Some(said)) = (process.stdin.take(), process.stdout.take()) else {
-            return Err(Failure::usage("the range has no pipes"));
+            return Err(Failure::usage(
+                "the range was started without pipes, which is a defect: start it apart (`allclear range up`) and type `allclear run coupon-slow`",
+            ));
         };
         let mut line = String::new();
         BufReader::new(said).read_line(&mut line)?;
         let endpoints = serde_json::from_str(&line)
-            .map_err(|e| Failure::Usage(format!("the range did not start: {e}")))?;
+            .map_err(|e| Failure::Usage(format!("the range did not start ({e}); what it says itself stands above, and `allclear range up` tries it alone")))?;
         Ok(Self {
             endpoints,
             _open: open,

@@ -26,7 +26,7 @@ pub fn judge(common: &Common, args: &Judge) -> Result<u8, Failure> {
         Some(path) if path.as_os_str() == "-" => series(io::stdin().lock()),
         Some(path) => {
             series(BufReader::new(std::fs::File::open(path).map_err(|e| {
-                Failure::Usage(format!("{} cannot be read: {e}", path.display()))
+                Failure::Usage(format!("{} cannot be read: {e}; name a file of cases, one JSON object a line, or - for standard input", path.display()))
             })?))
         }
         None => again(common, args),
@@ -73,7 +73,9 @@ fn read_batch(input: &mut impl BufRead) -> Result<Vec<String>, Failure> {
             break;
         }
         if n as u64 == MAX_LINE {
-            return Err(Failure::usage("a line of more than 64 MiB is no case"));
+            return Err(Failure::usage(
+                "a line of more than 64 MiB is no case: write one JSON object a line, with fewer or wider windows",
+            ));
         }
         batch.push(line);
     }

@@ -19,7 +19,9 @@ use crate::{
 
 pub fn replay(common: &Common, args: &Replay) -> Result<u8, Failure> {
     if !(args.speed > 0.0 && args.speed.is_finite()) {
-        return Err(Failure::usage("--speed takes a number above 0"));
+        return Err(Failure::usage(
+            "--speed takes a number above 0: 20 is twenty times as fast",
+        ));
     }
     let context = Context::open(common)?;
     let dir = record(&context, &args.run)?;

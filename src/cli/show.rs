@@ -30,7 +30,11 @@ pub fn show(common: &Common, args: &Show) -> Result<u8, Failure> {
         return Ok(0);
     }
     let Some(header) = &view.header else {
-        println!("run {run}: it was never opened; nothing was touched");
+        let words = context.lang.pick(
+            "it was never opened; nothing was touched",
+            "从未打开; 未触碰任何东西",
+        );
+        println!("{} {run}: {words}", context.lang.pick("run", "演练"));
         return Ok(0);
     };
     for line in page(&view, header, context.lang) {
@@ -52,7 +56,8 @@ fn page(view: &RunView, header: &Header, lang: Lang) -> Vec<String> {
     let mut lines = vec![
         format!("{}  {}", header.drill, header.title.get(lang)),
         format!(
-            "run {}  {} {}",
+            "{} {}  {} {}",
+            lang.pick("run", "演练"),
             header.run,
             header.stage.word(lang),
             header.environment
@@ -66,7 +71,7 @@ fn page(view: &RunView, header: &Header, lang: Lang) -> Vec<String> {
     }
     // A run that never got as far as its sheet has none to show.
     if view.rows.iter().any(|r| r.state.is_some()) {
-        lines.extend(sheet(view, header));
+        lines.extend(sheet(view, header, lang));
     }
     if !view.recovery.is_empty() {
         lines.push(String::new());
@@ -86,18 +91,27 @@ fn page(view: &RunView, header: &Header, lang: Lang) -> Vec<String> {
     lines.extend(times(view, lang));
     for left in &view.may_remain {
         lines.extend(wrapped(
-            &format!("MAY REMAIN  {}: {}", left.what, left.why),
+            &format!(
+                "{}  {}: {}",
+                lang.pick("MAY REMAIN", "可能残留"),
+                left.what,
+                left.why
+            ),
             WIDTH,
             4,
         ));
-        lines.extend(left.by_hand.as_ref().map(|by| format!("  by hand:  {by}")));
+        lines.extend(
+            left.by_hand
+                .as_ref()
+                .map(|by| format!("  {}  {by}", lang.pick("by hand:", "手工:"))),
+        );
     }
     lines.extend(ending(view, lang));
     lines
 }
 
 /// A row takes a line; why it stands so takes the next, where the verdict alone does not say it.
-fn sheet(view: &RunView, header: &Header) -> Vec<String> {
+fn sheet(view: &RunView, header: &Header, lang: Lang) -> Vec<String> {
     let mut lines = Vec::new();
     for row in &view.rows {
         let Some(of) = header.row(row.id) else { continue };
@@ -108,7 +122,7 @@ fn sheet(view: &RunView, header: &Header) -> Vec<String> {
             show(state.and_then(|s| s.before)),
             show(state.and_then(|s| s.now)),
         );
-        let verdict = state.map_or("--".to_owned(), |s| s.verdict.to_string());
+        let verdict = state.map_or("--", |s| s.verdict.word(lang));
         lines.push(format!(
             "{} {} → {} {} {verdict}",
             left(&row_label(of), 26),
@@ -148,6 +162,6 @@ fn ending(view: &RunView, lang: Lang) -> Option<String> {
         .unwrap_or_default();
     let parts = [held, &clear, &cause].map(str::to_owned);
     let mut parts: Vec<String> = parts.into_iter().filter(|p| !p.is_empty() && p != "--").collect();
-    parts.push(format!("exit {}", outcome.exit));
+    parts.push(format!("{} {}", lang.pick("exit", "退出码"), outcome.exit));
     Some(parts.join("   "))
 }

@@ -72,5 +72,5 @@ fn write_junit(context: &Context, runs: &[RunId], path: &Path, allow_undecided: 
         .map(|run| show::view_of(&state.run_dir(run)))
         .collect::<Result<Vec<_>, _>>()?;
     std::fs::write(path, report::junit(&views, allow_undecided))
-        .map_err(|e| Failure::Usage(format!("{} cannot be written: {e}", path.display())))
+        .map_err(|e| Failure::Usage(format!("the JUnit report {} cannot be written: {e}; the runs themselves are kept, `allclear runs` lists them", path.display())))
 }

@@ -83,7 +83,7 @@ fn new_id(state: &StateDir) -> Result<RunId, Failure> {
     let mut bytes = [0u8; 3];
     for _ in 0..64 {
         let filled = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
-        filled.map_err(|e| Failure::Usage(format!("no random numbers: {e}")))?;
+        filled.map_err(|e| Failure::Usage(format!("no random numbers for the run's id: {e}; try again")))?;
         let text = format!("{:02x}{:02x}{:02x}", bytes[0], bytes[1], bytes[2]);
         let id = RunId::new(&text).map_err(Failure::usage)?;
         if !state.run_dir(&id).path().exists() {

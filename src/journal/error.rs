@@ -86,7 +86,7 @@ pub enum StateError {
         why: String,
     },
     /// Anything else.
-    #[error("cannot {doing} {path}: {source}")]
+    #[error("cannot {doing} {path}: {source}; check its rights, or name another directory with --state-dir")]
     Io {
         /// What was tried: `read`, `create` …
         doing: &'static str,
@@ -138,7 +138,9 @@ pub enum JournalError {
         path: PathBuf,
     },
     /// Written, but the system would not promise that it lasts.
-    #[error("{path} was written but not synced: {source}; event {seq} may be lost if the machine fails now")]
+    #[error(
+        "{path} was written but not synced: {source}; event {seq} may be lost if the machine fails now: look at the disk"
+    )]
     NotSynced {
         /// The journal.
         path: PathBuf,

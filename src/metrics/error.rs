@@ -19,7 +19,9 @@ pub enum MetricsError {
         why: String,
     },
     /// A header cannot be sent.
-    #[error("the header `{name}` cannot be sent to the metrics server: {why}")]
+    #[error(
+        "the header `{name}` cannot be sent to the metrics server: {why}; correct it under `headers` of the environment"
+    )]
     BadHeader {
         /// Its name.
         name: String,
@@ -43,7 +45,9 @@ pub enum MetricsError {
         place: String,
     },
     /// The HTTP client cannot be made.
-    #[error("no HTTP client for the metrics server: {why}")]
+    #[error(
+        "no HTTP client for the metrics server: {why}; check `ca_file` and `client_cert` of the environment"
+    )]
     Client {
         /// What is wrong.
         why: String,
@@ -60,7 +64,7 @@ pub enum MetricsError {
     #[error("the environment has no instances to scrape: add them under `services`")]
     NoInstances,
     /// No connection.
-    #[error("{server} cannot be reached: {why}")]
+    #[error("{server} cannot be reached: {why}; is it up, and is its address in the environment right?")]
     Unreachable {
         /// Host and port.
         server: String,
@@ -76,7 +80,9 @@ pub enum MetricsError {
         why: String,
     },
     /// No answer in time.
-    #[error("{server} did not answer within {after}")]
+    #[error(
+        "{server} did not answer within {after}: look at its load, or raise `timeout` of the environment"
+    )]
     TimedOut {
         /// Host and port.
         server: String,
@@ -100,7 +106,7 @@ pub enum MetricsError {
         status: u16,
     },
     /// The server says that it cannot answer now.
-    #[error("{server} cannot answer now (HTTP {status}): {why}")]
+    #[error("{server} cannot answer now (HTTP {status}): {why}; look at the server")]
     Unavailable {
         /// Host and port.
         server: String,
@@ -110,7 +116,7 @@ pub enum MetricsError {
         why: String,
     },
     /// The server does not take the query.
-    #[error("query refused: {why}: {query}")]
+    #[error("query refused: {why}: correct it in the dashboard: {query}")]
     QueryRefused {
         /// The query.
         query: String,
@@ -134,7 +140,9 @@ pub enum MetricsError {
         query: String,
     },
     /// The answer cannot be read.
-    #[error("{server} answered something unreadable: {why}")]
+    #[error(
+        "{server} answered something unreadable: {why}; is it a metrics server, and not a proxy before it?"
+    )]
     Unreadable {
         /// Host and port.
         server: String,
@@ -150,13 +158,15 @@ pub enum MetricsError {
         again_in: Span,
     },
     /// PromQL without a server.
-    #[error("promql needs a Prometheus server, and this environment scrapes its instances: {query}")]
+    #[error(
+        "promql needs a Prometheus server, and this environment scrapes its instances: read a gauge or a rate instead of {query}"
+    )]
     NeedsServer {
         /// The query.
         query: String,
     },
     /// A regular expression that does not compile.
-    #[error("not a regular expression: {pattern}: {why}")]
+    #[error("not a regular expression: {pattern}: {why}; correct the matcher in the dashboard")]
     BadPattern {
         /// As written.
         pattern: String,

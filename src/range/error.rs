@@ -18,7 +18,9 @@ pub enum RangeError {
         source: std::io::Error,
     },
     /// The port layout does not fit below 65536.
-    #[error("base port {0} is too high: the range needs 62 ports from it on")]
+    #[error(
+        "base port {0} is too high: the range needs 62 ports from it on; take a lower one, or --free-ports"
+    )]
     BasePort(u16),
     /// The Redis for the flags cannot be used.
     #[error(

@@ -20,7 +20,7 @@ pub enum ReportError {
     #[error(transparent)]
     State(#[from] StateError),
     /// Not a bundle.
-    #[error("{path} is not a bundle: {why}")]
+    #[error("{path} is not a bundle: {why}; name a directory or .tar.gz that `allclear export` wrote")]
     NotABundle {
         /// The path.
         path: PathBuf,
@@ -28,7 +28,7 @@ pub enum ReportError {
         why: String,
     },
     /// Anything else.
-    #[error("cannot {doing} {path}: {source}")]
+    #[error("cannot {doing} {path}: {source}; check its rights and the room on its disk")]
     Io {
         /// What was tried.
         doing: &'static str,

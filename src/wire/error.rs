@@ -28,7 +28,9 @@ pub enum WireError {
         why: String,
     },
     /// The other end belongs to another user.
-    #[error("the other end belongs to uid {uid}, not to you: it is not spoken to")]
+    #[error(
+        "the other end belongs to uid {uid}, not to you, and is not spoken to: attach as the user who started the run"
+    )]
     Stranger {
         /// Its user.
         uid: u32,
@@ -40,13 +42,15 @@ pub enum WireError {
         path: PathBuf,
     },
     /// A line over the limit.
-    #[error("a line is longer than {max} bytes: the other end does not speak this protocol")]
+    #[error(
+        "a line is longer than {max} bytes: the other end is no allclear, or of another version; use the one that started the run"
+    )]
     TooLong {
         /// The limit.
         max: usize,
     },
     /// A line that means nothing. The next one may.
-    #[error("a line cannot be understood: {why}; the other end may be of another version")]
+    #[error("a line cannot be understood: {why}; if the other end is of another version, use that one")]
     Unreadable {
         /// What is wrong.
         why: String,
@@ -67,7 +71,9 @@ pub enum WireError {
         seconds: u64,
     },
     /// Anything else.
-    #[error("cannot {doing} {path}: {source}")]
+    #[error(
+        "cannot {doing} {path}: {source}; check the directory, or set XDG_RUNTIME_DIR to one of your own"
+    )]
     Io {
         /// What was tried.
         doing: &'static str,
@@ -77,6 +83,6 @@ pub enum WireError {
         source: io::Error,
     },
     /// Reading from or writing to a connection failed.
-    #[error("the connection broke: {0}")]
+    #[error("the connection broke: {0}; `allclear attach` connects again")]
     Broken(#[from] io::Error),
 }

@@ -296,7 +296,7 @@ async fn preflight_learns_the_server_and_refuses_what_gives_no_number() {
             format!("text: a string where one number was meant: \"up\"{hint}"),
             format!("range: a matrix where one number was meant: busy[1m]{hint}"),
             format!("several: 2 series where one was meant: http_total{hint}"),
-            "syntax: query refused: invalid parameter \"query\": 1:9: parse error: unclosed left parenthesis: sum(busy".to_owned(),
+            "syntax: query refused: invalid parameter \"query\": 1:9: parse error: unclosed left parenthesis: correct it in the dashboard: sum(busy".to_owned(),
         ]
     );
 }
