@@ -23,6 +23,7 @@ mod range;
 mod range_environment;
 mod recover;
 mod replay;
+mod restore;
 mod run;
 mod runs;
 mod shipped;
@@ -62,6 +63,8 @@ fn dispatch(cli: Cli) -> Result<u8, Failure> {
     match cli.command {
         Command::Demo(args) => demo::demo(&common, &args),
         Command::Run(args) => run::run(&common, &args),
+        Command::Rehearse(args) => run::rehearse(&common, &args.run),
+        Command::Restore(args) => restore::restore(&common, &args),
         Command::Attach(args) => attach::attach(&common, &args),
         Command::Recover(args) => recover::recover(&common, &args),
         Command::Smoke(args) => smoke::smoke(&common, &args),

@@ -15,7 +15,7 @@ pub use self::{
     processes::{Deadman, Keeper},
     range::{Range, RangeAction, RangeStatus, RangeUp},
     reading::{Check, Export, Judge, List, Replay, Runs, Show, Verify},
-    running::{Attach, Demo, Looking, Recover, Run, Smoke},
+    running::{Attach, Demo, Looking, Recover, Rehearse, Restore, Run, Smoke},
 };
 use crate::model::text::Lang;
 
@@ -103,6 +103,10 @@ pub enum Command {
     Demo(Demo),
     /// Run a drill
     Run(Run),
+    /// Rehearse a drill: all of it, without the fault
+    Rehearse(Rehearse),
+    /// Carry out a drill's playbook alone, in a real incident
+    Restore(Restore),
     /// Look at a run that goes on
     Attach(Attach),
     /// Put everything back: one run, or all that left something

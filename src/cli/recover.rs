@@ -123,9 +123,14 @@ fn tell(run: &RunId, dir: &RunDir, pid: &str) -> Result<(), Failure> {
 fn said(outcome: &Outcome) -> &'static str {
     match outcome.recovered {
         Recovered::Recovered if outcome.refused => "it was refused before it touched anything",
-        Recovered::Recovered if outcome.hypothesis.is_none() => "it was stopped before it injected anything",
+        Recovered::Recovered if stopped_early(outcome) => "it was stopped before it injected anything",
         Recovered::Recovered => "it ended recovered",
         Recovered::Leftover => "it ended with something left; `allclear show` lists it",
         Recovered::Unknown => "it ended without knowing what is left; `allclear show` lists it",
     }
+}
+
+/// Whether it was a drill that never got as far as its faults. Rehearsals and restores have none.
+fn stopped_early(outcome: &Outcome) -> bool {
+    outcome.hypothesis.is_none() && outcome.exit != exit::HELD
 }

@@ -1,4 +1,4 @@
-//! `run`: one drill, with a commander.
+//! `run` and `rehearse`: one drill, with a commander.
 
 use super::{
     context::Context,
@@ -10,6 +10,15 @@ use super::{
 use crate::model::plan::Purpose;
 
 pub fn run(common: &Common, args: &Run) -> Result<u8, Failure> {
+    with_purpose(common, args, Purpose::Drill)
+}
+
+/// Everything of a run without the fault, so that a wrong name in the playbook is found before the accident.
+pub fn rehearse(common: &Common, args: &Run) -> Result<u8, Failure> {
+    with_purpose(common, args, Purpose::Rehearsal)
+}
+
+fn with_purpose(common: &Common, args: &Run, purpose: Purpose) -> Result<u8, Failure> {
     let context = Context::open(common)?;
     let mut loaded = context.drill(&args.drill)?;
     if let Some(baseline) = args.baseline {
@@ -20,7 +29,7 @@ pub fn run(common: &Common, args: &Run) -> Result<u8, Failure> {
     let mut look = Look::new(&context, common, args.looking.plain);
     look.owns = look.plain;
     let wanted = Wanted {
-        purpose: Purpose::Drill,
+        purpose,
         attended: !look.plain,
     };
     let started = start::start(&context, loaded, environment, wanted)?;

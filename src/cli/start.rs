@@ -14,6 +14,7 @@ use crate::{
         environment::Environment,
         ids::RunId,
         plan::{Plan, Purpose},
+        secret::Secrets,
     },
     spec,
 };
@@ -30,6 +31,15 @@ pub struct Wanted {
     pub attended: bool,
 }
 
+/// A run that could begin.
+pub struct Ready {
+    state: StateDir,
+    /// What its keeper will be given.
+    pub plan: Plan,
+    /// The environment's secrets.
+    pub secrets: Secrets,
+}
+
 /// Checks the drill against the environment, makes the run, and starts its keeper.
 pub fn start(
     context: &Context,
@@ -37,6 +47,16 @@ pub fn start(
     environment: Environment,
     wanted: Wanted,
 ) -> Result<Started, Failure> {
+    ready(context, loaded, environment, wanted)?.begin()
+}
+
+/// Checks the drill against the environment and plans the run. Nothing is begun.
+pub fn ready(
+    context: &Context,
+    loaded: Loaded,
+    environment: Environment,
+    wanted: Wanted,
+) -> Result<Ready, Failure> {
     let state = context.state()?;
     state.probe()?;
     let problems = spec::check_against(&loaded.drill, &environment);
@@ -61,13 +81,20 @@ pub fn start(
         lang: context.lang,
         allclear_version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    let dir = state.create_run(&plan, &secrets)?;
-    if let Err(refused) = launch(&state, &dir, false) {
-        // Nothing was begun: the run leaves no trace that could be taken for one.
-        let _ = std::fs::remove_dir_all(dir.path());
-        return Err(refused);
+    Ok(Ready { state, plan, secrets })
+}
+
+impl Ready {
+    /// Makes the run and starts its keeper.
+    pub fn begin(self) -> Result<Started, Failure> {
+        let dir = self.state.create_run(&self.plan, &self.secrets)?;
+        if let Err(refused) = launch(&self.state, &dir, false) {
+            // Nothing was begun: the run leaves no trace that could be taken for one.
+            let _ = std::fs::remove_dir_all(dir.path());
+            return Err(refused);
+        }
+        Ok(Started { run: self.plan.run })
     }
-    Ok(Started { run: plan.run })
 }
 
 /// Starts the keeper of a run, fresh or to recover it.

@@ -81,6 +81,11 @@ fn tripwire_watch(index: usize, tripwire: &Tripwire, instance: &InstanceName) ->
 }
 
 impl Watch {
+    /// Whether it says nothing without a baseline.
+    pub fn needs_baseline(&self) -> bool {
+        self.limit.needs_baseline()
+    }
+
     /// Forgets what was seen: a new phase begins its own count.
     pub fn restart(&mut self, now: Moment) {
         self.bad = 0;

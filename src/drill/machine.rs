@@ -20,6 +20,7 @@ use crate::model::{
     event::Body,
     ids::FaultId,
     phase::{Cause, Phase},
+    plan::Purpose,
     sheet::Verdict,
     time::Moment,
 };
@@ -29,6 +30,7 @@ use crate::model::{
 pub struct Machine {
     drill: Drill,
     schedule: Schedule,
+    purpose: Purpose,
     /// Whether a commander sits there who can extend the baseline.
     attended: bool,
     deadman: bool,
@@ -62,10 +64,11 @@ enum State {
 
 impl Machine {
     /// A fresh run. The first effects come from [`Machine::start`].
-    pub fn new(drill: Drill, schedule: Schedule, attended: bool) -> Self {
+    pub fn new(drill: Drill, schedule: Schedule, purpose: Purpose, attended: bool) -> Self {
         Self {
             drill,
             schedule,
+            purpose,
             attended,
             deadman: false,
             owed: BTreeSet::new(),
@@ -84,12 +87,13 @@ impl Machine {
     pub fn resume(
         drill: Drill,
         schedule: Schedule,
+        purpose: Purpose,
         owed: impl IntoIterator<Item = FaultId>,
         touched: bool,
         cause: Cause,
         now: Moment,
     ) -> (Self, Effects) {
-        let mut machine = Self::new(drill, schedule, false);
+        let mut machine = Self::new(drill, schedule, purpose, false);
         machine.owed.extend(owed);
         machine.touched = touched;
         let effects = machine.recover(cause, now);

@@ -3,6 +3,7 @@
 use crate::model::{
     event::Outcome,
     phase::Cause,
+    plan::Purpose,
     recovery::{Certainty, Leftover, Recovered},
     sheet::{Hypothesis, Verdict},
 };
@@ -65,12 +66,20 @@ pub fn hypothesis(verdicts: &[Verdict], cause: Option<&Cause>, touched: bool) ->
 }
 
 /// The outcome of a run that was not refused. The worst wins: 4 > 3 > 130 > 1 > 6.
-pub fn outcome(verdicts: &[Verdict], cause: Option<Cause>, touched: bool, recovered: Recovered) -> Outcome {
-    let hypothesis = hypothesis(verdicts, cause.as_ref(), touched);
+pub fn outcome(
+    purpose: Purpose,
+    verdicts: &[Verdict],
+    cause: Option<Cause>,
+    touched: bool,
+    recovered: Recovered,
+) -> Outcome {
+    // Where nothing was broken nothing was tested.
+    let hypothesis = hypothesis(verdicts, cause.as_ref(), touched && purpose.injects());
     let exit = match (&cause, hypothesis) {
         _ if recovered != Recovered::Recovered => exit::REMAINS,
         (Some(cause), _) if cause.is_abort() => exit::ABORTED,
         (Some(Cause::Asked { .. } | Cause::Interrupted { .. }), _) => exit::INTERRUPTED,
+        (Some(Cause::Finished | Cause::Restore), None) if !purpose.injects() => exit::HELD,
         (_, Some(Hypothesis::Falsified)) => exit::FINDINGS,
         (_, Some(Hypothesis::Held)) => exit::HELD,
         _ => exit::UNDECIDED,
@@ -129,7 +138,7 @@ mod tests {
         ];
         for (verdicts, cause, recovered, code) in cases {
             assert_eq!(
-                outcome(&verdicts, cause, true, recovered).exit,
+                outcome(Purpose::Drill, &verdicts, cause, true, recovered).exit,
                 code,
                 "{verdicts:?}"
             );

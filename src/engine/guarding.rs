@@ -10,7 +10,7 @@ use crate::{
     model::{
         event::{GuardState, Health},
         phase::Phase,
-        plan::Plan,
+        plan::{Plan, Purpose},
         time::{Moment, Span},
     },
 };
@@ -18,6 +18,9 @@ use crate::{
 /// All that the guard looks at: hypotheses, then tripwires.
 pub(super) fn watches(plan: &Plan) -> Vec<Watch> {
     let mut all = guard::hypotheses(&plan.drill.guard);
+    if plan.purpose == Purpose::Restore {
+        all.retain(|watch| !watch.needs_baseline());
+    }
     all.extend(guard::tripwires(&plan.drill.guard, &plan.drill.targets.instances));
     all
 }

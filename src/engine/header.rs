@@ -24,6 +24,7 @@ pub fn header(plan: &Plan, keeper: u32) -> Header {
         drill: drill.name.clone(),
         title: drill.title.clone(),
         hypothesis: drill.hypothesis.clone(),
+        purpose: plan.purpose,
         environment: plan.environment.name.clone(),
         stage: plan.environment.stage,
         keeper,

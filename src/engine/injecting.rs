@@ -36,6 +36,9 @@ impl Engine {
             until: now + step.duration,
             source_ms,
         });
+        if !plan.purpose.injects() {
+            return;
+        }
         let made = match faults::intents(&plan, step) {
             Ok(made) => made,
             Err(error) => {

@@ -73,7 +73,9 @@ impl Engine {
             }
             return;
         }
-        if rows.iter().any(|r| r.verdict == Verdict::NotExercised) {
+        // In a rehearsal everybody knows why.
+        let injects = self.plan.purpose.injects();
+        if injects && rows.iter().any(|r| r.verdict == Verdict::NotExercised) {
             self.ladder(group);
         }
         for row in rows {
@@ -112,6 +114,10 @@ impl Engine {
     }
 
     fn exercised(&self, group: usize) -> Exercised {
+        let breaks = |step: usize| self.schedule.slots[step].breaks;
+        if !self.plan.purpose.injects() && self.schedule.members(group).any(breaks) {
+            return Exercised::No;
+        }
         exercised::exercised(&self.schedule, group, |step| {
             let name = &self.plan.drill.steps[step].name;
             let seen = |t: &Track| Seen {

@@ -4,6 +4,7 @@ mod drill;
 mod leftovers;
 mod queries;
 mod reach;
+mod restore;
 mod source;
 mod targets;
 #[cfg(test)]
@@ -19,7 +20,8 @@ use crate::{
     engine::{Done, Engine, meters::Meters, recovery},
     model::{
         event::{Body, Check, CheckOutcome, ReachLine},
-        plan::Plan,
+        plan::{Plan, Purpose},
+        recovery::Leftover,
         snapshot::Snapshot,
     },
 };
@@ -30,6 +32,8 @@ pub(super) struct Found {
     snapshot: Snapshot,
     reach: Vec<ReachLine>,
     refused: Vec<String>,
+    /// What cannot be known to the end: of a restore alone, since a drill refuses.
+    unknown: Vec<Leftover>,
 }
 
 impl Engine {
@@ -48,7 +52,10 @@ impl Engine {
         let meters = Meters::open(&self.plan, &self.secrets).map_err(|e| e.to_string());
         let done = self.done.clone();
         self.spawn(async move {
-            let found = inspector.inspect(meters).await;
+            let found = match inspector.plan.purpose {
+                Purpose::Restore => inspector.read_for_restore(meters).await,
+                _ => inspector.inspect(meters).await,
+            };
             let _ = done.send(Done::Preflight(Box::new(found)));
         });
     }
@@ -59,8 +66,10 @@ impl Engine {
             snapshot,
             reach,
             mut refused,
+            unknown,
         } = found;
         self.meters = meters;
+        self.unknown.extend(unknown);
         self.ledger.emit(Body::Reach(reach));
         self.snapshot = Arc::new(snapshot.clone());
         // A keeper that takes over has nothing else to compare with: without it on the disk nothing is begun.
@@ -69,7 +78,12 @@ impl Engine {
             .emit_durably(Body::SnapshotTaken(Box::new(snapshot)))
             .await
         {
-            refused.push(format!("the snapshot cannot be written down: {error}"));
+            let why = format!("the snapshot cannot be written down: {error}");
+            match self.plan.purpose {
+                // Of two evils: a second keeper would know less, but the system is broken now.
+                Purpose::Restore => self.ledger.emit(Body::Warning(why)),
+                _ => refused.push(why),
+            }
         }
         if refused.is_empty() {
             self.start_meters();
@@ -119,6 +133,7 @@ impl Inspector {
             snapshot,
             reach,
             refused: self.refused,
+            unknown: Vec::new(),
         }
     }
 

@@ -113,7 +113,7 @@ impl Setup {
         let limits = guarding::limits(&plan);
         let pinned = Pinned::of(&plan);
         let mut engine = Engine {
-            machine: Machine::new(plan.drill.clone(), schedule.clone(), plan.attended),
+            machine: Machine::new(plan.drill.clone(), schedule.clone(), plan.purpose, plan.attended),
             groups: Groups::new(&schedule),
             plan,
             schedule,

@@ -14,6 +14,7 @@ use crate::{
         event::Body,
         ids::FaultId,
         phase::Cause,
+        plan::Purpose,
         recovery::{Certainty, Leftover, StepId},
     },
 };
@@ -27,9 +28,11 @@ impl Engine {
         });
         let owed: Vec<FaultId> = facts.not_gone().map(|f| f.intent.id.clone()).collect();
         // A record that cannot be read may have been any: what is not known is never taken for nothing.
-        let touched = facts.touched() || !damage.is_empty();
+        // Whoever asked for a restore wants what was broken before it put back, whether or not it had begun.
+        let restoring = self.plan.purpose == Purpose::Restore;
+        let touched = facts.touched() || !damage.is_empty() || restoring;
         if touched {
-            self.unknown = unknown_before(&facts, &damage);
+            self.unknown = unknown_before(&facts, &damage, restoring);
         }
         self.shared.restarted(facts.restarted().cloned());
         for fault in &facts.faults {
@@ -48,6 +51,7 @@ impl Engine {
         let (machine, effects) = Machine::resume(
             self.plan.drill.clone(),
             self.schedule.clone(),
+            self.plan.purpose,
             owed,
             touched,
             facts
@@ -62,7 +66,7 @@ impl Engine {
 }
 
 /// What a takeover cannot put back or compare with, because the record does not say what was there before.
-fn unknown_before(facts: &Facts, damage: &[String]) -> Vec<Leftover> {
+fn unknown_before(facts: &Facts, damage: &[String], restoring: bool) -> Vec<Leftover> {
     let unknown = |what: String, why: &str| Leftover {
         step: StepId::Verify,
         what,
@@ -82,7 +86,8 @@ fn unknown_before(facts: &Facts, damage: &[String]) -> Vec<Leftover> {
             "weights, breakers, flags and queues have nothing to be compared with",
         )
     });
-    let baseline = facts.baseline.is_none().then(|| {
+    // A restore has none from its beginning.
+    let baseline = (facts.baseline.is_none() && !restoring).then(|| {
         unknown(
             "the baseline is not in the journal".into(),
             "the sheet's metrics have nothing to come back to",

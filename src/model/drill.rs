@@ -132,6 +132,13 @@ pub enum Limit {
     Within(f64),
 }
 
+impl Limit {
+    /// Whether it says nothing without a baseline.
+    pub fn needs_baseline(self) -> bool {
+        matches!(self, Limit::Within(_))
+    }
+}
+
 /// A hard limit, read straight from the targets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tripwire {

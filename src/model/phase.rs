@@ -44,6 +44,8 @@ impl Word for Phase {
 pub enum Cause {
     /// All steps are done.
     Finished,
+    /// There was no drill: the playbook alone was asked for, in a real incident.
+    Restore,
     /// Someone pressed the key or ran `recover`.
     Asked {
         /// Who: a user name and where from.
@@ -96,7 +98,7 @@ impl Cause {
     pub fn is_abort(&self) -> bool {
         !matches!(
             self,
-            Cause::Finished | Cause::Asked { .. } | Cause::Interrupted { .. }
+            Cause::Finished | Cause::Restore | Cause::Asked { .. } | Cause::Interrupted { .. }
         )
     }
 
@@ -104,6 +106,7 @@ impl Cause {
     pub fn describe(&self, lang: Lang) -> String {
         let (en, zh, what) = match self {
             Cause::Finished => ("all steps done", "全部步骤完成", ""),
+            Cause::Restore => ("the playbook alone", "仅执行恢复预案", ""),
             Cause::Asked { by } => ("asked by", "操作者", by.as_str()),
             Cause::Interrupted { signal } => ("interrupted by", "被中断", signal.as_str()),
             Cause::Guard { what } => ("by guard:", "守护触发:", what.as_str()),

@@ -30,13 +30,34 @@ pub struct Plan {
 }
 
 /// What a run is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
     /// A drill with a commander.
+    #[default]
     Drill,
     /// A small-fault run before a release.
     Smoke,
     /// The demo on the built-in range.
     Demo,
+    /// All of a drill but its faults and loads: the playbook is carried out on a healthy system.
+    Rehearsal,
+    /// The playbook alone, in a real incident: there was no baseline and nothing to compare with but a healthy state.
+    Restore,
+}
+
+impl Purpose {
+    /// Whether anything is broken on purpose, so that there is a hypothesis to judge.
+    pub fn injects(self) -> bool {
+        matches!(self, Purpose::Drill | Purpose::Smoke | Purpose::Demo)
+    }
+
+    /// The word beside the drill's name, where a reader must not take the run for a drill.
+    pub fn word(self, lang: Lang) -> Option<&'static str> {
+        match self {
+            Purpose::Drill | Purpose::Smoke | Purpose::Demo => None,
+            Purpose::Rehearsal => Some(lang.pick("REHEARSAL", "预演")),
+            Purpose::Restore => Some(lang.pick("RESTORE", "应急恢复")),
+        }
+    }
 }

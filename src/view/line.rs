@@ -164,14 +164,19 @@ impl Teller<'_> {
         let Header {
             run,
             drill,
+            purpose,
             environment,
             stage,
             keeper,
             version,
             ..
         } = header;
+        let purpose = purpose
+            .word(self.lang)
+            .map(|w| format!("{w} "))
+            .unwrap_or_default();
         format!(
-            "{} {run} {drill} @ {} {environment}, {} {keeper}, allclear {version}",
+            "{} {run} {purpose}{drill} @ {} {environment}, {} {keeper}, allclear {version}",
             self.t("run", "演练"),
             stage.word(self.lang),
             self.t("keeper", "守护进程"),

@@ -60,6 +60,39 @@ fn parse_span(text: &str) -> Result<Span, String> {
     Span::parse(text).map_err(|e| e.to_string())
 }
 
+/// `rehearse`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  allclear rehearse coupon-slow --env staging\n  allclear rehearse coupon-slow --env staging --baseline 1m --plain\n\nWatches, waits out the steps without injecting anything, then carries out every step of the playbook for real: the\ntargets leave the gateway and come back in stages, commands run. A wrong name, a missing right: found today."
+)]
+pub struct Rehearse {
+    /// As for `run`.
+    #[command(flatten)]
+    pub run: Run,
+}
+
+/// `restore`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  allclear restore coupon-slow --env production            shows what it would do, asks once\n  allclear restore coupon-slow --env production --dry-run  shows it and leaves\n  allclear restore coupon-slow --env production --yes      does it at once\n\nThere was no drill, so there is no snapshot: a healthy state is put back. Servers ready at the weight of their\nconfiguration, breakers closed, flags deleted, queues let go at the playbook's rate. What someone decided by hand (a\nbreaker forced open, a server in maintenance) stays. It leaves a run like any other."
+)]
+pub struct Restore {
+    /// A drill file or name: its playbook is carried out
+    pub drill: String,
+    /// The environment [default: the configuration's, or `range`]
+    #[arg(long, value_name = "NAME")]
+    pub env: Option<String>,
+    /// How it is looked at.
+    #[command(flatten)]
+    pub looking: Looking,
+    /// Do not ask
+    #[arg(long, short, conflicts_with = "dry_run")]
+    pub yes: bool,
+    /// Only show what would be done
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
 /// `attach`
 #[derive(Debug, Args)]
 #[command(

@@ -39,8 +39,15 @@ fn title(scene: &Scene<'_>, width: usize) -> Strip {
         .gap(2)
         .text(Role::Plain, header.drill.as_str())
         .gap(2)
+        .text(Role::Look, purpose(scene, header))
         .join(place(scene, header));
     left.ending_in(right, width)
+}
+
+/// Nobody shall take a rehearsal for a drill, or the other way round.
+fn purpose(scene: &Scene<'_>, header: &Header) -> String {
+    let word = header.purpose.word(scene.lang());
+    word.map(|w| format!("{w}  ")).unwrap_or_default()
 }
 
 /// Before the first word of the keeper nothing is known, and nothing is claimed.

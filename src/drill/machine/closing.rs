@@ -83,7 +83,13 @@ impl Machine {
     pub(super) fn close(&mut self, left: &[Leftover], cause: Cause) -> Effects {
         let verdicts = self.verdicts.clone().unwrap_or_default();
         self.state = State::Closed;
-        let outcome = outcome::outcome(&verdicts, Some(cause), self.touched, outcome::recovered(left));
+        let outcome = outcome::outcome(
+            self.purpose,
+            &verdicts,
+            Some(cause),
+            self.touched,
+            outcome::recovered(left),
+        );
         vec![phase(Phase::Closed, None), Effect::Close(outcome)]
     }
 }

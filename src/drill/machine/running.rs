@@ -22,14 +22,16 @@ impl Machine {
         for (i, slot) in self.schedule.slots.iter().enumerate() {
             if begun[i] && !ended[i] && now >= *began + slot.end {
                 ended[i] = true;
-                effects.extend(slot.breaks.then_some(Effect::StopStep { step: i }));
+                let made = slot.breaks && self.purpose.injects();
+                effects.extend(made.then_some(Effect::StopStep { step: i }));
                 effects.push(Effect::Emit(Body::StepEnded { step: i }));
             }
         }
         for (i, slot) in self.schedule.slots.iter().enumerate() {
             if !begun[i] && now >= *began + slot.start {
                 begun[i] = true;
-                // From here on a fault may exist, whatever becomes of the injection.
+                // From here on a fault may exist, whatever becomes of the injection. A rehearsal makes none, and puts
+                // back as if it had.
                 self.touched |= slot.breaks;
                 effects.push(Effect::Inject { step: i });
             }

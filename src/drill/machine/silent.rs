@@ -8,7 +8,8 @@ use crate::{
     drill::outcome,
     model::{
         event::Body,
-        phase::Phase,
+        phase::{Cause, Phase},
+        plan::Purpose,
         time::{Moment, Span},
     },
 };
@@ -26,6 +27,11 @@ impl Machine {
         }
         if !refused.is_empty() {
             return self.refuse(refused);
+        }
+        if self.purpose == Purpose::Restore {
+            // The accident has touched enough.
+            self.touched = true;
+            return self.recover(Cause::Restore, now);
         }
         let until = now + self.drill.baseline;
         self.state = State::Baseline {

@@ -17,6 +17,7 @@ use crate::model::{
     event::{Body, GuardState, Health, Outcome},
     ids::{FaultId, InstanceName, RunId, StepName},
     phase::{Cause, Phase},
+    plan::Purpose,
     recovery::{Certainty, Leftover, Milestone, Recovered, StepId, StepState},
     sample::Reading,
     sheet::{Hypothesis, Verdict},
@@ -29,7 +30,7 @@ fn machine(attended: bool) -> Machine {
         step("after", 5, Start::InOrder, false),
     ]);
     let schedule = Schedule::of(&drill).unwrap();
-    Machine::new(drill, schedule, attended)
+    Machine::new(drill, schedule, Purpose::Drill, attended)
 }
 
 fn fault() -> FaultId {
@@ -251,7 +252,7 @@ fn a_keeper_that_takes_over_recovers_at_once() {
     let drill = drill(vec![step("a", 10, Start::InOrder, true)]);
     let schedule = Schedule::of(&drill).unwrap();
     let cause = Cause::KeeperLost { what: "EOF".into() };
-    let (m, effects) = Machine::resume(drill, schedule, [fault()], true, cause, at(9));
+    let (m, effects) = Machine::resume(drill, schedule, Purpose::Drill, [fault()], true, cause, at(9));
     assert!(matches!(
         effects[0],
         Effect::Recover {

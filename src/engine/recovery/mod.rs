@@ -18,6 +18,7 @@ mod pools;
 mod ramp;
 mod release;
 mod repair;
+mod restore;
 mod retry;
 mod silent;
 mod snapshot;
@@ -54,6 +55,7 @@ pub use pools::pools;
 pub use ramp::traffic;
 pub use release::release_retry;
 pub use repair::{Repair, needs_repair};
+pub use restore::{Change, Restoring, read_restoring};
 pub use retry::hold_retry;
 pub use snapshot::read_snapshot;
 

@@ -7,6 +7,7 @@ use crate::model::{
     dashboard::TopologyNode,
     environment::Stage,
     ids::{DrillName, EnvironmentName, InstanceName, MetricId, RunId, ScopeName, StepName},
+    plan::Purpose,
     sample::Query,
     sheet::{Measured, RowId},
     text::Localized,
@@ -24,6 +25,9 @@ pub struct Header {
     pub title: Localized,
     /// Its hypothesis.
     pub hypothesis: Localized,
+    /// What the run is for.
+    #[serde(default)]
+    pub purpose: Purpose,
     /// The environment.
     pub environment: EnvironmentName,
     /// Its stage.

@@ -1,0 +1,138 @@
+//! `restore`: the playbook alone, in a real incident.
+
+use std::{
+    io::{self, IsTerminal, Write},
+    time::Duration,
+};
+
+use super::{
+    columns::left,
+    context::Context,
+    error::Failure,
+    options::{Common, Restore},
+    start::{self, Wanted},
+    watch::{self, Look},
+};
+use crate::{
+    drill::outcome::exit,
+    drivers::{Drivers, Patience},
+    engine::recovery::{self, Restoring},
+    model::{
+        event::CheckOutcome,
+        plan::{Plan, Purpose},
+        secret::Secrets,
+        text::Lang,
+        time::Span,
+    },
+};
+
+/// The longest look at everything: in an incident nobody waits for an instance that is gone.
+const LOOK: Duration = Duration::from_secs(15);
+
+pub fn restore(common: &Common, args: &Restore) -> Result<u8, Failure> {
+    let context = Context::open(common)?;
+    let loaded = context.drill(&args.drill)?;
+    let environment = context.environment(args.env.as_deref())?;
+    eprint!("{}", super::error::shown(&loaded.warnings));
+    let mut look = Look::new(&context, common, args.looking.plain);
+    look.owns = look.plain;
+    let wanted = Wanted {
+        purpose: Purpose::Restore,
+        attended: false,
+    };
+    let ready = start::ready(&context, loaded, environment, wanted)?;
+    let found = read(&ready.plan, &ready.secrets)?;
+    for line in page(&ready.plan, &found, context.lang) {
+        println!("{line}");
+    }
+    if args.dry_run {
+        return Ok(exit::HELD);
+    }
+    if !args.yes && !agreed(context.lang)? {
+        println!("{}", context.lang.pick("nothing was changed", "未作任何改动"));
+        return Ok(exit::REFUSED);
+    }
+    let started = ready.begin()?;
+    let dir = context.state()?.run_dir(&started.run);
+    let seen = watch::watch(&dir, &started.run, look)?;
+    Ok(watch::code(&seen, &started.run, false, look.owns))
+}
+
+/// Reads how everything stands that the playbook puts back. Changes nothing.
+fn read(plan: &Plan, secrets: &Secrets) -> Result<Restoring, Failure> {
+    let patience = Patience {
+        call: Span::seconds(3),
+        step: Span::seconds(6),
+        ..Patience::default()
+    };
+    let drivers = Drivers::with_patience(plan, secrets.clone(), patience)
+        .map_err(|e| Failure::Refused(e.to_string()))?;
+    super::runtime()?.block_on(async {
+        tokio::time::timeout(LOOK, recovery::read_restoring(plan, &drivers))
+            .await
+            .map_err(|_| {
+                Failure::Lost(
+                    "not everything could be read in 15 s: `--yes` carries the playbook out without this look".into(),
+                )
+            })
+    })
+}
+
+/// What would be done, as a table.
+fn page(plan: &Plan, found: &Restoring, lang: Lang) -> Vec<String> {
+    let mut lines = vec![format!(
+        "{} {} {} {}",
+        plan.drill.name,
+        lang.pick("in", "于"),
+        plan.environment.name,
+        lang.pick("- how it stands, and what becomes of it", "- 现状与将作的改动")
+    )];
+    let changes = found.changes(plan);
+    let widest = |of: &dyn Fn(&recovery::Change) -> &str| {
+        let widths = changes.iter().map(|c| of(c).chars().count());
+        widths.max().unwrap_or(0).clamp(8, 48)
+    };
+    let (what, now) = (widest(&|c| &c.what), widest(&|c| &c.now));
+    for change in &changes {
+        let line = format!(
+            "  {}  {}  -> {}",
+            left(&change.what, what),
+            left(&change.now, now),
+            change.then
+        );
+        lines.push(line);
+    }
+    if changes.is_empty() {
+        let nothing = lang.pick("nothing that was read differs from healthy", "所读各项均正常");
+        lines.push(format!("  {nothing}"));
+    }
+    for command in &plan.drill.recovery.commands {
+        let words = lang.pick("runs, unless its check passes", "将执行, 除非检查已通过");
+        lines.push(format!(
+            "  {} {}: {words}",
+            lang.pick("command", "命令"),
+            command.name
+        ));
+    }
+    for check in found.checks.iter().filter(|c| c.outcome != CheckOutcome::Passed) {
+        lines.push(format!("! {}: {}", check.what, check.found));
+    }
+    lines
+}
+
+/// Asks once. Without a terminal nobody can answer, and silence is no yes.
+fn agreed(lang: Lang) -> Result<bool, Failure> {
+    if !io::stdin().is_terminal() {
+        return Err(Failure::Usage(
+            "nobody is there to be asked: say --yes to do it, or --dry-run to look".into(),
+        ));
+    }
+    print!("{} [y/N] ", lang.pick("Do it?", "执行?"));
+    io::stdout().flush()?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(matches!(
+        answer.trim().to_lowercase().as_str(),
+        "y" | "yes" | "是"
+    ))
+}

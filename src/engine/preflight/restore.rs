@@ -1,0 +1,62 @@
+//! Before a restore: everything is read, nothing is refused. There is no time to mend a file.
+
+use super::{Found, Inspector};
+use crate::{
+    engine::{meters::Meters, recovery},
+    model::{
+        event::CheckOutcome,
+        recovery::{Certainty, Leftover, StepId},
+        sample::Query,
+    },
+};
+
+impl Inspector {
+    /// Reads what the playbook puts back. A healthy state stands in for the snapshot.
+    pub(super) async fn read_for_restore(mut self, meters: Result<Meters, String>) -> Found {
+        let meters = meters.map_err(|why| {
+            let next = Some("check the environment's address and secrets: without metrics nothing is proved");
+            self.say("metrics source", CheckOutcome::Warned, why, next);
+        });
+        self.say_what_is_not_compared();
+        let mut restoring = recovery::read_restoring(&self.plan, &self.drivers).await;
+        restoring.unknown.extend(self.nothing_says_that_users_are_well());
+        for check in restoring.checks {
+            self.check(check);
+        }
+        Found {
+            meters: meters.ok(),
+            snapshot: restoring.healthy,
+            reach: Vec::new(),
+            refused: Vec::new(),
+            unknown: restoring.unknown,
+        }
+    }
+
+    /// Without a baseline only absolute limits can be proved; nobody shall think that more was.
+    fn say_what_is_not_compared(&mut self) {
+        let drill = self.plan.drill.clone();
+        let relative = drill
+            .guard
+            .steady_state
+            .iter()
+            .filter(|h| h.limit.needs_baseline());
+        for hypothesis in relative {
+            let query = Query::new(&hypothesis.metric, hypothesis.scope.as_ref());
+            let found = "compared with a baseline, and a restore has none: not looked at";
+            self.say(&format!("guard {query}"), CheckOutcome::Warned, found, None);
+        }
+        let found = "not compared with a baseline; ALL CLEAR rests on the guard's absolute limits and on what is read back";
+        self.say("the sheet's metrics", CheckOutcome::Warned, found, None);
+    }
+
+    fn nothing_says_that_users_are_well(&self) -> Option<Leftover> {
+        let mut hypotheses = self.plan.drill.guard.steady_state.iter();
+        hypotheses.all(|h| h.limit.needs_baseline()).then(|| Leftover {
+            step: StepId::Verify,
+            what: "whether users are well".into(),
+            why: "the guard has no absolute limit, and there is no baseline to compare with".into(),
+            by_hand: None,
+            certainty: Certainty::Unknown,
+        })
+    }
+}

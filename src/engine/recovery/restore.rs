@@ -1,0 +1,209 @@
+//! A restore has no snapshot from before an accident: what a healthy system looks like stands in for it.
+
+use crate::{
+    drivers::Drivers,
+    model::{
+        event::{Check, CheckOutcome},
+        plan::Plan,
+        playbook::{Breakers, Flags, RetryQueue},
+        recovery::{Certainty, Leftover, StepId},
+        snapshot::{
+            BreakerSeen, BreakerState, FlagsSeen, GatewayServer, GatewayState, RetryQueueSeen, Snapshot,
+        },
+    },
+};
+
+use super::{
+    before::{read_breakers, read_flags, read_gateway, read_queues},
+    breakers::state_word,
+    retry::count,
+};
+
+/// How the system stands, and how it is to stand.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Restoring {
+    /// As it was read.
+    pub now: Snapshot,
+    /// As it is when healthy: servers ready at the weight of their configuration, breakers closed, no flag, queues
+    /// flowing and empty. What someone has decided by hand (a breaker forced open, a server in maintenance) stays.
+    pub healthy: Snapshot,
+    /// How the reading went.
+    pub checks: Vec<Check>,
+    /// What could not be read, and without that cannot be put back nor proved.
+    pub unknown: Vec<Leftover>,
+}
+
+/// One thing that a restore would change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// What, and where.
+    pub what: String,
+    /// How it stands.
+    pub now: String,
+    /// What becomes of it.
+    pub then: String,
+}
+
+/// Reads everything that the playbook would put back. Changes nothing.
+pub async fn read_restoring(plan: &Plan, drivers: &Drivers) -> Restoring {
+    let (gateway, breakers, flags, queues) = tokio::join!(
+        read_gateway(plan, drivers),
+        read_breakers(plan, drivers),
+        read_flags(plan, drivers),
+        read_queues(plan, drivers),
+    );
+    let unknown = [
+        (StepId::Traffic, &gateway.checks),
+        (StepId::Release, &queues.checks),
+    ]
+    .into_iter()
+    .flat_map(|(step, checks)| checks.iter().filter_map(move |check| unread(step, check)))
+    .collect();
+    // An incident is no time to refuse: what cannot be read now is tried again by the step whose matter it is.
+    let checks = [gateway.checks, breakers.checks, flags.checks, queues.checks]
+        .concat()
+        .into_iter()
+        .map(|check| match check.outcome {
+            CheckOutcome::Refused => Check {
+                outcome: CheckOutcome::Warned,
+                ..check
+            },
+            _ => check,
+        })
+        .collect();
+    let now = Snapshot {
+        gateway: gateway.found,
+        breakers: breakers.found,
+        flags: flags.found,
+        retry_queues: queues.found,
+        foreign: Vec::new(),
+    };
+    let healthy = Snapshot {
+        gateway: now.gateway.iter().map(healthy_server).collect(),
+        breakers: healthy_breakers(plan, &now.breakers),
+        flags: (0..plan.drill.recovery.flags.len())
+            .map(|entry| FlagsSeen {
+                entry,
+                keys: Vec::new(),
+            })
+            .collect(),
+        retry_queues: now.retry_queues.iter().map(healthy_queue).collect(),
+        foreign: Vec::new(),
+    };
+    Restoring {
+        now,
+        healthy,
+        checks,
+        unknown,
+    }
+}
+
+fn unread(step: StepId, check: &Check) -> Option<Leftover> {
+    (check.outcome == CheckOutcome::Refused).then(|| Leftover {
+        step,
+        what: check.what.clone(),
+        why: check.found.clone(),
+        by_hand: None,
+        certainty: Certainty::Unknown,
+    })
+}
+
+fn healthy_server(now: &GatewayServer) -> GatewayServer {
+    match now.state {
+        GatewayState::Maint => now.clone(),
+        GatewayState::Ready | GatewayState::Drain => GatewayServer {
+            weight: now.initial_weight,
+            state: GatewayState::Ready,
+            ..now.clone()
+        },
+    }
+}
+
+/// Breakers that could not be read are to be closed as well: the step reads them again.
+fn healthy_breakers(plan: &Plan, now: &[BreakerSeen]) -> Vec<BreakerSeen> {
+    let mut all = Vec::new();
+    for (entry, breakers) in plan.drill.recovery.breakers.iter().enumerate() {
+        let Breakers::Resilience4j { callers, names, .. } = breakers;
+        let instances = plan.environment.services.get(callers).into_iter().flatten();
+        for ((instance, _), name) in instances.flat_map(|i| names.iter().map(move |n| (i, n))) {
+            let seen = now
+                .iter()
+                .find(|b| b.entry == entry && &b.instance == instance && &b.name == name);
+            let state = match seen.map(|b| b.state) {
+                Some(BreakerState::Open | BreakerState::HalfOpen) | None => BreakerState::Closed,
+                Some(decided) => decided,
+            };
+            all.push(BreakerSeen {
+                entry,
+                instance: instance.clone(),
+                name: name.clone(),
+                state,
+            });
+        }
+    }
+    all
+}
+
+fn healthy_queue(now: &RetryQueueSeen) -> RetryQueueSeen {
+    RetryQueueSeen {
+        backlog: 0,
+        held: false,
+        ..now.clone()
+    }
+}
+
+impl Restoring {
+    /// What the playbook would change, one thing each. Empty: everything that was read is healthy.
+    pub fn changes(&self, plan: &Plan) -> Vec<Change> {
+        let playbook = &plan.drill.recovery;
+        let servers = self.now.gateway.iter().zip(&self.healthy.gateway);
+        let servers = servers
+            .filter(|(now, healthy)| now != healthy)
+            .map(|(now, healthy)| Change {
+                what: format!("{} at the gateway", now.instance),
+                now: format!("weight {}, {:?}", now.weight, now.state).to_lowercase(),
+                then: format!("weight {}, in stages", healthy.weight),
+            });
+        let breakers = self.now.breakers.iter().filter_map(|now| {
+            let healthy = self
+                .healthy
+                .breakers
+                .iter()
+                .find(|h| (h.entry, &h.instance, &h.name) == (now.entry, &now.instance, &now.name))?;
+            (healthy.state != now.state).then(|| Change {
+                what: format!("breaker {} on {}", now.name, now.instance),
+                now: state_word(now.state).to_owned(),
+                then: "closed, seen by real calls".to_owned(),
+            })
+        });
+        let flags = self.now.flags.iter().filter(|f| !f.keys.is_empty()).map(|now| {
+            let pattern = match playbook.flags.get(now.entry) {
+                Some(Flags::Redis { server, pattern, .. }) => format!("flags {pattern} at {server}"),
+                None => "flags".to_owned(),
+            };
+            Change {
+                what: pattern,
+                now: format!("{} there", now.keys.len()),
+                then: "deleted".to_owned(),
+            }
+        });
+        let queues = self
+            .now
+            .retry_queues
+            .iter()
+            .filter(|q| q.held || q.backlog > 0)
+            .map(|now| {
+                let (url, rate) = match playbook.retry_queues.get(now.entry) {
+                    Some(RetryQueue::Http { url, rate, .. }) => (url.as_str(), *rate),
+                    None => ("", 0.0),
+                };
+                let held = if now.held { ", held" } else { "" };
+                Change {
+                    what: format!("retry queue {url}"),
+                    now: format!("{} waiting{held}", count(now.backlog)),
+                    then: format!("let go at {rate}/s"),
+                }
+            });
+        servers.chain(breakers).chain(flags).chain(queues).collect()
+    }
+}
