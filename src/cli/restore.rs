@@ -18,7 +18,6 @@ use crate::{
     drivers::{Drivers, Patience},
     engine::recovery::{self, Restoring},
     model::{
-        event::CheckOutcome,
         plan::{Plan, Purpose},
         secret::Secrets,
         text::Lang,
@@ -31,7 +30,9 @@ const LOOK: Duration = Duration::from_secs(15);
 
 pub fn restore(common: &Common, args: &Restore) -> Result<u8, Failure> {
     let context = Context::open(common)?;
-    let loaded = context.drill(&args.drill)?;
+    let mut loaded = context.drill(&args.drill)?;
+    // The playbook alone: no step is run, and no row is judged.
+    loaded.drill.steps.clear();
     let environment = context.environment(args.env.as_deref())?;
     eprint!("{}", super::error::shown(&loaded.warnings));
     let mut look = Look::new(&context, common, args.looking.plain);
@@ -114,9 +115,15 @@ fn page(plan: &Plan, found: &Restoring, lang: Lang) -> Vec<String> {
             command.name
         ));
     }
-    for check in found.checks.iter().filter(|c| c.outcome != CheckOutcome::Passed) {
-        lines.push(format!("! {}: {}", check.what, check.found));
-    }
+    let left_alone = lang.pick("left as it is", "保持不变");
+    lines.extend(found.decided.iter().map(|d| format!("  {d}: {left_alone}")));
+    let unread = lang.pick("not read", "未能读取");
+    lines.extend(
+        found
+            .checks
+            .iter()
+            .map(|c| format!("! {} {unread}: {}", c.what, c.found)),
+    );
     lines
 }
 

@@ -12,5 +12,6 @@ mod every_record;
 mod live;
 mod proc;
 mod recover;
+mod restore;
 mod run;
 mod shop;

@@ -88,6 +88,11 @@ impl Shop {
         }}})
     }
 
+    /// An address of the range, by its name.
+    pub fn endpoint(&self, name: &str) -> &str {
+        self.endpoints[name].as_str().expect("a text")
+    }
+
     fn instances(&self) -> &Vec<Value> {
         self.endpoints["instances"].as_array().expect("a list")
     }

@@ -2,6 +2,7 @@
 
 mod any_order;
 mod closing;
+mod purposes;
 
 use super::{Effect, Input, Machine};
 use crate::drill::{
@@ -25,12 +26,16 @@ use crate::model::{
 };
 
 fn machine(attended: bool) -> Machine {
+    machine_for(Purpose::Drill, attended)
+}
+
+fn machine_for(purpose: Purpose, attended: bool) -> Machine {
     let drill = drill(vec![
         step("a", 10, Start::InOrder, true),
         step("after", 5, Start::InOrder, false),
     ]);
     let schedule = Schedule::of(&drill).unwrap();
-    Machine::new(drill, schedule, Purpose::Drill, attended)
+    Machine::new(drill, schedule, purpose, attended)
 }
 
 fn fault() -> FaultId {

@@ -20,7 +20,14 @@ impl Inspector {
         self.say_what_is_not_compared();
         let mut restoring = recovery::read_restoring(&self.plan, &self.drivers).await;
         restoring.unknown.extend(self.nothing_says_that_users_are_well());
-        for check in restoring.checks {
+        for change in restoring.changes(&self.plan) {
+            let found = format!("{} -> {}", change.now, change.then);
+            self.say(&change.what, CheckOutcome::Warned, found, None);
+        }
+        for decided in std::mem::take(&mut restoring.decided) {
+            self.say("left as it is", CheckOutcome::Warned, decided, None);
+        }
+        for check in std::mem::take(&mut restoring.checks) {
             self.check(check);
         }
         Found {

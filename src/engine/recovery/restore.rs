@@ -27,8 +27,10 @@ pub struct Restoring {
     /// As it is when healthy: servers ready at the weight of their configuration, breakers closed, no flag, queues
     /// flowing and empty. What someone has decided by hand (a breaker forced open, a server in maintenance) stays.
     pub healthy: Snapshot,
-    /// How the reading went.
+    /// What could not be read.
     pub checks: Vec<Check>,
+    /// What somebody has decided by hand, one line each: left as it is.
+    pub decided: Vec<String>,
     /// What could not be read, and without that cannot be put back nor proved.
     pub unknown: Vec<Leftover>,
 }
@@ -63,12 +65,10 @@ pub async fn read_restoring(plan: &Plan, drivers: &Drivers) -> Restoring {
     let checks = [gateway.checks, breakers.checks, flags.checks, queues.checks]
         .concat()
         .into_iter()
-        .map(|check| match check.outcome {
-            CheckOutcome::Refused => Check {
-                outcome: CheckOutcome::Warned,
-                ..check
-            },
-            _ => check,
+        .filter(|check| check.outcome == CheckOutcome::Refused)
+        .map(|check| Check {
+            outcome: CheckOutcome::Warned,
+            ..check
         })
         .collect();
     let now = Snapshot {
@@ -91,11 +91,30 @@ pub async fn read_restoring(plan: &Plan, drivers: &Drivers) -> Restoring {
         foreign: Vec::new(),
     };
     Restoring {
+        decided: decided(&now),
         now,
         healthy,
         checks,
         unknown,
     }
+}
+
+fn decided(now: &Snapshot) -> Vec<String> {
+    let servers = now.gateway.iter().filter(|s| s.state == GatewayState::Maint);
+    let servers = servers.map(|s| format!("{} at the gateway is in maintenance", s.instance));
+    let breakers = now.breakers.iter().filter(|b| is_decided(b.state)).map(|b| {
+        let state = state_word(b.state);
+        format!("breaker {} on {} is {state}", b.name, b.instance)
+    });
+    servers.chain(breakers).collect()
+}
+
+/// No breaker comes into such a state by itself.
+fn is_decided(state: BreakerState) -> bool {
+    matches!(
+        state,
+        BreakerState::ForcedOpen | BreakerState::Disabled | BreakerState::MetricsOnly
+    )
 }
 
 fn unread(step: StepId, check: &Check) -> Option<Leftover> {
@@ -130,8 +149,8 @@ fn healthy_breakers(plan: &Plan, now: &[BreakerSeen]) -> Vec<BreakerSeen> {
                 .iter()
                 .find(|b| b.entry == entry && &b.instance == instance && &b.name == name);
             let state = match seen.map(|b| b.state) {
-                Some(BreakerState::Open | BreakerState::HalfOpen) | None => BreakerState::Closed,
-                Some(decided) => decided,
+                Some(state) if is_decided(state) => state,
+                _ => BreakerState::Closed,
             };
             all.push(BreakerSeen {
                 entry,

@@ -1,0 +1,98 @@
+//! The playbook alone, on a shop that is sick without a drill; and a rehearsal on a healthy one.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    process::Stdio,
+};
+
+use rustix::process::Signal;
+
+use crate::{
+    proc,
+    run::{Place, Run},
+    shop::Shop,
+};
+
+/// What an accident leaves: a server drained, a flag that never expires, a held queue.
+fn harm(shop: &Shop) {
+    let say = |address: &str, line: &str| {
+        let mut stream = TcpStream::connect(address).expect("a connection");
+        writeln!(stream, "{line}\r").expect("said");
+        let mut answer = [0; 256];
+        let n = stream.read(&mut answer).expect("an answer");
+        String::from_utf8_lossy(&answer[..n]).into_owned()
+    };
+    say(
+        shop.endpoint("gateway_runtime"),
+        "set server order/order-0 weight 10",
+    );
+    say(
+        shop.endpoint("gateway_runtime"),
+        "set server order/order-0 state drain",
+    );
+    let redis = shop
+        .endpoint("redis")
+        .trim_start_matches("redis://")
+        .trim_end_matches('/');
+    assert_eq!(say(redis, "SET degrade:order:accident 1"), "+OK\r\n");
+}
+
+#[tokio::test]
+async fn a_sick_shop_is_shown_as_it_is_and_nothing_is_done_without_a_yes() {
+    let (shop, place) = (Shop::open().await, Place::new());
+    harm(&shop);
+    let sick = shop.left().await;
+    let drill = place.drill("5s");
+    let drill = drill.to_str().expect("a path");
+    let looked = place
+        .allclear(&shop, &["restore", drill, "--dry-run"])
+        .output()
+        .expect("restore");
+    let said = String::from_utf8_lossy(&looked.stdout);
+    assert!(said.contains("weight 10, drain"), "{said}");
+    assert!(said.contains("1 there"), "{said}");
+    assert_eq!(looked.status.code(), Some(0));
+    // Nobody can be asked: silence is no yes.
+    let unasked = place
+        .allclear(&shop, &["restore", drill])
+        .output()
+        .expect("restore");
+    assert_eq!(unasked.status.code(), Some(2), "{unasked:?}");
+    assert_eq!(shop.left().await, sick);
+}
+
+#[tokio::test]
+async fn a_restore_whose_keeper_is_killed_is_finished_by_the_next_one() {
+    let (shop, place) = (Shop::open().await, Place::new());
+    harm(&shop);
+    let drill = place.drill("5s");
+    let drill = drill.to_str().expect("a path").to_owned();
+    let mut command = place.allclear(&shop, &["restore", &drill, "--yes", "--plain"]);
+    let mut run = Run::with(place, command.stdin(Stdio::null())).await;
+    run.until_has("change_intended").await;
+    if let Some(keeper) = run.keeper() {
+        proc::signal(keeper, Signal::KILL);
+    }
+    let outcome = run.ends().await;
+    assert_eq!(outcome["cause"], "restore", "{outcome}");
+    assert_eq!(outcome["exit"], 0, "{outcome}");
+    assert!(run.has("taken_over"), "by the deadman");
+    assert_eq!(run.console_code().await, Some(0));
+    run.assert_nothing_left(&shop, "restored").await;
+}
+
+#[tokio::test]
+async fn a_rehearsal_makes_no_rule_and_takes_the_target_out_and_back() {
+    let (shop, place) = (Shop::open().await, Place::new());
+    let drill = place.drill("1s");
+    let drill = drill.to_str().expect("a path").to_owned();
+    let mut command = place.allclear(&shop, &["rehearse", &drill, "--plain"]);
+    let mut run = Run::with(place, &mut command).await;
+    let outcome = run.ends().await;
+    assert_eq!(run.console_code().await, Some(0), "{outcome}");
+    assert!(outcome["hypothesis"].is_null(), "nothing was tested: {outcome}");
+    assert!(!run.has("fault_intended"));
+    assert!(run.count("change_intended") >= 3, "out, and back in two stages");
+    run.assert_nothing_left(&shop, "rehearsed").await;
+}
