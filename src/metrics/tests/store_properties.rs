@@ -34,11 +34,12 @@ fn instances(interval: i64) -> impl Strategy<Value = Vec<Instance>> {
 /// The samples of an instance as a source gives them, and how many events it really had after its first sample that a
 /// scrape could see: those since the last scrape before a restart are lost to anyone.
 fn samples(instance: &Instance, interval: i64) -> (Samples, Samples) {
-    let (mut counter, mut seen, mut first) = (1_000.0, 0.0, true);
+    let (mut counter, mut shown, mut seen, mut first) = (1_000.0, 1_000.0, 0.0, true);
     let (mut out, mut cumulative, mut unseen) = (Vec::new(), Vec::new(), 0.0);
     for (i, (jitter, increment, fails, restarts)) in instance.scrapes.iter().enumerate() {
-        // A restart that the next value hides (it is not below the last) cannot be seen by any reader of counters.
-        if *restarts && counter > 60.0 && !fails {
+        // A restart that the next value hides (it is not below the last one shown) cannot be seen by any reader of
+        // counters.
+        if *restarts && shown > 60.0 && !fails {
             counter = 0.0;
             unseen = 0.0;
         }
@@ -48,6 +49,7 @@ fn samples(instance: &Instance, interval: i64) -> (Samples, Samples) {
             continue;
         }
         let time = instance.phase + i as i64 * interval + jitter;
+        shown = counter;
         if !first {
             seen += unseen;
         }
