@@ -20,7 +20,7 @@ fn said(args: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-const COMMANDS: [&[&str]; 21] = [
+const COMMANDS: [&[&str]; 23] = [
     &[],
     &["demo"],
     &["run"],
@@ -38,6 +38,8 @@ const COMMANDS: [&[&str]; 21] = [
     &["range"],
     &["range", "up"],
     &["range", "status"],
+    &["rehearse"],
+    &["restore"],
     &["schema"],
     &["completions"],
     &["man"],

@@ -89,6 +89,11 @@ impl Verifying {
         wants
     }
 
+    /// Whether everything is being read.
+    pub fn is_reading(&self) -> bool {
+        self.reading
+    }
+
     /// What the last read found. Nothing, while everything holds: done. Something: look again, until time is up.
     pub fn final_read(
         &mut self,

@@ -29,6 +29,10 @@ impl Machine {
     }
 
     pub(super) fn final_read(&mut self, found: Vec<Leftover>, repaired: bool, now: Moment) -> Effects {
+        // An answer that nobody asked for proves nothing.
+        if !matches!(&self.state, State::Verifying(v) if v.is_reading()) {
+            return Vec::new();
+        }
         let mut effects = Vec::new();
         // The last read asks every injector for everything of this run: what it does not find is gone.
         if !found

@@ -85,3 +85,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn neither_an_unasked_last_read_nor_a_foreign_word_of_verify_makes_all_clear() {
+    let mut m = running();
+    m.step(asked(), at(65));
+    m.step(Input::RowsFinal(vec![]), at(65));
+    m.step(over(StepId::Verify), at(65));
+    assert_eq!(m.phase(), Phase::Recovering, "its steps have not even begun");
+    to_verifying(&mut m, 66);
+    let clean = Input::FinalRead {
+        found: vec![],
+        repaired: false,
+    };
+    assert_eq!(m.step(clean, at(200)), [], "nobody had read anything");
+    assert_eq!(m.phase(), Phase::Verifying);
+}
