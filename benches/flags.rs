@@ -11,7 +11,12 @@ use std::{
 
 use allclear::{
     drivers::redis::{Glob, RedisServer},
-    model::{environment::Redis, ids::ServerName, secret::Secrets, time::Span},
+    model::{
+        environment::{Redis, RedisPlace},
+        ids::ServerName,
+        secret::Secrets,
+        time::Span,
+    },
 };
 use tokio::time::{Instant, sleep};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::error::Failure;
 use crate::{
     model::{
-        environment::{Environment, MetricsSource, Redis, Stage},
+        environment::{Environment, MetricsSource, Redis, RedisPlace, Stage},
         ids::{EnvironmentName, InstanceName, ServerName, ServiceName},
         time::Span,
     },
@@ -33,10 +33,11 @@ pub fn environment(endpoints: &Endpoints) -> Result<Environment, Failure> {
         .trim_end_matches('/')
         .to_owned();
     let redis = Redis {
-        address,
+        place: RedisPlace::Address(address),
         user: None,
         password: None,
         db: 0,
+        tls: None,
     };
     Ok(Environment {
         name: EnvironmentName::new("range").map_err(Failure::usage)?,

@@ -1,4 +1,17 @@
-//! What the tests of drivers and recovery share: a plan whose targets are the instances of `order`.
+//! What the tests of drivers and recovery share: a plan whose targets are the instances of `order`, and the start of
+//! real parts.
+
+use std::{
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use tempfile::TempDir;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    time::timeout,
+};
 
 pub use crate::model::testing::{environment, nothing_to_do};
 use crate::model::{
@@ -25,4 +38,79 @@ pub fn plan(environment: Environment, recovery: Playbook) -> Plan {
         ..drill(Vec::new())
     };
     testing::plan(drill, environment)
+}
+
+/// A child process that dies with its test, and its folder.
+pub struct Part {
+    child: Child,
+    folder: TempDir,
+}
+
+impl Part {
+    /// Starts a program with what it needs in its folder.
+    pub fn start(program: &str, arguments: &[&str], folder: TempDir) -> Self {
+        let child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|e| {
+                panic!("{program}: {e}; the tests need it: apt-get install -y redis-server haproxy")
+            });
+        Part { child, folder }
+    }
+
+    /// Where it keeps its files.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Kills it at once; its folder is there for the next one.
+    pub fn kill(mut self) -> TempDir {
+        self.end();
+        std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap())
+    }
+
+    fn end(&mut self) {
+        // Already ended is as good.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Waits until somebody listens there.
+pub async fn listens(address: &str) {
+    let up = async {
+        while TcpStream::connect(address).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(Duration::from_secs(20), up)
+        .await
+        .unwrap_or_else(|_| panic!("nothing listens at {address}"));
+}
+
+/// An address where nobody listens.
+pub async fn nobody() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    listener.local_addr().unwrap().to_string()
+}
+
+/// Waits until it is so.
+pub async fn until(what: &str, mut so: impl AsyncFnMut() -> bool) {
+    let waiting = async {
+        while !so().await {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(Duration::from_secs(30), waiting)
+        .await
+        .unwrap_or_else(|_| panic!("never: {what}"));
 }

@@ -148,17 +148,62 @@ pub enum SecretRef {
     File(String),
 }
 
-/// A Redis server.
+/// A Redis: one server, or several that are one to their clients.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Redis {
-    /// `host:port`.
-    pub address: String,
+    /// Where its master is, or its masters are.
+    #[serde(flatten)]
+    pub place: RedisPlace,
     /// The ACL user.
     pub user: Option<String>,
     /// The password.
     pub password: Option<SecretRef>,
-    /// The database number.
+    /// The database number; 0 in a cluster.
     pub db: u32,
+    /// Encryption; without it connections are plain.
+    #[serde(default)]
+    pub tls: Option<Tls>,
+}
+
+/// Where a Redis' master is, or its masters are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RedisPlace {
+    /// At `host:port`.
+    Address(String),
+    /// Where Sentinels say.
+    Sentinel(Sentinels),
+    /// All over a cluster.
+    Cluster(RedisCluster),
+}
+
+/// Sentinels that watch a master.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sentinels {
+    /// The master's name.
+    pub master: String,
+    /// All Sentinels, `host:port` each.
+    pub addresses: Vec<String>,
+    /// The ACL user at the Sentinels.
+    pub user: Option<String>,
+    /// The password at the Sentinels.
+    pub password: Option<SecretRef>,
+}
+
+/// A Redis cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RedisCluster {
+    /// Some of its nodes, `host:port` each: the others are found through them.
+    pub addresses: Vec<String>,
+}
+
+/// How connections are encrypted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tls {
+    /// A PEM file with the authority that signed the server's certificate; the system's authorities otherwise.
+    pub ca_file: Option<String>,
+    /// allclear's own certificate, for mutual TLS.
+    pub client_cert: Option<ClientCert>,
 }
 
 /// Who is told over HTTP.

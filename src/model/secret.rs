@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use super::environment::{Auth, Environment, MetricsSource, SecretRef};
+use super::environment::{Auth, Environment, MetricsSource, RedisPlace, SecretRef};
 
 /// A secret's text. Only [`SecretText::reveal`] gives it away.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,7 +74,13 @@ impl Environment {
             },
             MetricsSource::Scrape { .. } => None,
         };
-        let redis = self.redis.values().filter_map(|r| r.password.as_ref());
+        let redis = self.redis.values().flat_map(|redis| {
+            let sentinels = match &redis.place {
+                RedisPlace::Sentinel(sentinels) => sentinels.password.as_ref(),
+                RedisPlace::Address(_) | RedisPlace::Cluster(_) => None,
+            };
+            redis.password.as_ref().into_iter().chain(sentinels)
+        });
         let hooks = self.notify.iter().filter_map(|w| w.token.as_ref());
         metrics.into_iter().chain(redis).chain(hooks).collect()
     }

@@ -84,6 +84,30 @@ pub struct FlagsSeen {
     pub entry: usize,
     /// The keys.
     pub keys: Vec<String>,
+    /// Which command removes keys for this user.
+    #[serde(default)]
+    pub removal: Removal,
+}
+
+/// Which command removes keys from a Redis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Removal {
+    /// `UNLINK`: memory is given back in the background.
+    Unlink,
+    /// `DEL`: where the user may not `UNLINK`.
+    #[default]
+    Del,
+}
+
+impl Removal {
+    /// The command's name.
+    pub fn command(self) -> &'static str {
+        match self {
+            Removal::Unlink => "UNLINK",
+            Removal::Del => "DEL",
+        }
+    }
 }
 
 /// A retry queue as it was.

@@ -7,17 +7,18 @@ use super::{
     diagnostic::Problem,
     fields::Fields,
     names::meant,
+    redis,
     report::Report,
     secret,
     shape::{Form, Scalar},
-    shapes::config::{CONFIG, ENVIRONMENT},
+    shapes::config::{CONFIG, ENVIRONMENT, REDIS},
     single,
     steps::headers,
     tree::{Entry, Node},
     values::{self, Bad, quoted},
 };
 use crate::model::{
-    environment::{Auth, ClientCert, Environment, MetricsSource, Prometheus, Redis, Stage, Webhook},
+    environment::{Auth, ClientCert, Environment, MetricsSource, Prometheus, Stage, Webhook},
     ids::{EnvironmentName, InstanceName, ServerName, ServiceName},
     text::Lang,
 };
@@ -86,8 +87,8 @@ fn read_entry(report: &Report, entry: &Entry) -> Option<(EnvironmentName, Enviro
     });
     let metrics = read_source(&fields);
     let services = read_services(&fields);
-    let redis = servers(&fields, "redis", |node| {
-        read_redis(&Fields::open(report, node, &super::shapes::config::REDIS)?)
+    let redis_servers = servers(&fields, "redis", |node| {
+        redis::read(&Fields::open(report, node, &REDIS)?)
     });
     let socket = Form::One(Scalar::Socket);
     let gateways = servers(&fields, "gateways", |node| {
@@ -104,7 +105,7 @@ fn read_entry(report: &Report, entry: &Entry) -> Option<(EnvironmentName, Enviro
         stage: stage?,
         metrics: metrics?,
         services,
-        redis,
+        redis: redis_servers,
         gateways,
         notify,
     };
@@ -220,19 +221,6 @@ fn servers<T>(fields: &Fields, key: &str, read: impl Fn(&Node) -> Option<T>) -> 
             name.zip(value)
         })
         .collect()
-}
-
-fn read_redis(fields: &Fields) -> Option<Redis> {
-    let address = fields.one("address", values::address);
-    let user = fields.one("user", values::token);
-    let password = secret::read(fields, "password");
-    let db = fields.one_or("db", values::whole(0, 65_535));
-    Some(Redis {
-        address: address?,
-        user,
-        password,
-        db: db?,
-    })
 }
 
 fn read_webhook(fields: &Fields) -> Option<Webhook> {

@@ -18,6 +18,7 @@ mod look;
 mod names;
 mod order;
 mod playbook;
+mod redis;
 mod report;
 mod schema;
 mod secret;

@@ -131,7 +131,10 @@ fn read_via(fields: &Fields) -> Option<Via> {
 
 fn read_flags(fields: &Fields) -> Option<Flags> {
     let server = fields.name("server", ServerName::new);
-    let pattern = fields.one("match", glob);
+    let pattern = match fields.has("prefix") {
+        true => fields.one("prefix", prefix),
+        false => fields.one("match", glob),
+    };
     let at_most = fields.one("at_most", values::whole(1, 10_000_000));
     Some(Flags::Redis {
         server: server?,
@@ -151,6 +154,18 @@ fn glob(text: &str) -> Result<String, Bad> {
         .help("begin with the flags' own prefix, such as `degrade:order:*`"));
     }
     Ok(glob)
+}
+
+/// The glob of all keys that begin so: what would be a wildcard means itself.
+fn prefix(text: &str) -> Result<String, Bad> {
+    let mut glob = String::new();
+    for c in values::token(text)?.chars() {
+        if "*?[]\\".contains(c) {
+            glob.push('\\');
+        }
+        glob.push(c);
+    }
+    Ok(glob + "*")
 }
 
 fn read_queue(fields: &Fields) -> Option<RetryQueue> {

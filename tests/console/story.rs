@@ -567,6 +567,7 @@ impl Story {
                     "degrade:order:b".into(),
                     "degrade:order:c".into(),
                 ],
+                removal: Removal::Unlink,
             }],
             retry_queues: vec![RetryQueueSeen {
                 entry: 0,

@@ -169,8 +169,8 @@ pub(super) async fn read_flags(plan: &Plan, drivers: &Drivers) -> Part<FlagsSeen
         let what = format!("flags {pattern} in Redis {server}");
         let look = async {
             let (redis, glob) = (drivers.redis(server)?, Glob::new(pattern)?);
-            let keys = redis.matching(&glob, *at_most).await?;
-            let removal = redis.can_remove(&glob, &plan.run).await?;
+            let keys = redis.matching(&glob, *at_most).await?.all()?;
+            let removal = redis.can_remove(&glob).await?;
             Ok::<_, DriverError>((keys, removal))
         };
         match look.await {
@@ -179,12 +179,16 @@ pub(super) async fn read_flags(plan: &Plan, drivers: &Drivers) -> Part<FlagsSeen
                 checks: vec![refused(what, &error)],
             },
             Ok((keys, removal)) => {
-                let word = format!("{removal:?}").to_uppercase();
-                let shown = format!("{} there already, to be kept; may {word}", keys.len());
+                let shown = format!(
+                    "{} there already, to be kept; may {}",
+                    keys.len(),
+                    removal.command()
+                );
                 Part {
                     found: vec![FlagsSeen {
                         entry,
                         keys: keys.iter().map(Key::to_string).collect(),
+                        removal,
                     }],
                     checks: vec![check(what, CheckOutcome::Passed, shown, None)],
                 }

@@ -1,24 +1,27 @@
 //! Step 4: the degrade flags that the drill caused are deleted; those that were there before are kept.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 use tokio::time::Instant;
 
 use crate::{
     drivers::{
         error::DriverError,
-        redis::{Glob, Key, RedisServer},
+        redis::{Found, Glob, Key, RedisServer},
     },
     model::{
-        environment::Redis,
         ids::ServerName,
         playbook::Flags,
         recovery::{Certainty, Leftover, StepId, StepState},
+        snapshot::FlagsSeen,
         undo::ChangeIntent,
     },
 };
 
-use super::{Scene, StepEnd, by_hand, together};
+use super::{Scene, StepEnd, by_hand_redis, together};
 
 /// How often flags are deleted that were written again meanwhile.
 const ROUNDS: usize = 5;
@@ -29,7 +32,7 @@ struct Entry<'a> {
     pattern: &'a str,
     at_most: u32,
     /// `None`: the snapshot was never taken, so nothing may be deleted.
-    kept: Option<&'a [String]>,
+    before: Option<&'a FlagsSeen>,
 }
 
 fn entries(scene: &Scene) -> Vec<Entry<'_>> {
@@ -41,12 +44,11 @@ fn entries(scene: &Scene) -> Vec<Entry<'_>> {
                 pattern,
                 at_most,
             } = flags;
-            let seen = scene.snapshot.flags.iter().find(|f| f.entry == index);
             Entry {
                 server,
                 pattern,
                 at_most: *at_most,
-                kept: seen.map(|f| f.keys.as_slice()),
+                before: scene.snapshot.flags.iter().find(|f| f.entry == index),
             }
         })
         .collect()
@@ -57,28 +59,39 @@ impl Entry<'_> {
         Ok((scene.drivers.redis(self.server)?, Glob::new(self.pattern)?))
     }
 
-    /// The flags that match and were not there before.
-    async fn caused(
+    /// The flags that match now and were not there before, and why there may be others.
+    async fn look(
         &self,
         scene: &Scene,
         (redis, glob): &(RedisServer, Glob),
         deadline: Instant,
-    ) -> Result<BTreeSet<Key>, DriverError> {
-        let kept: BTreeSet<&str> = self.kept.unwrap_or_default().iter().map(String::as_str).collect();
-        let mut keys = scene
+    ) -> Result<Found, DriverError> {
+        let kept: BTreeSet<Key> = self.kept().iter().map(|key| Key::shown_as(key)).collect();
+        let mut found = scene
             .persist(deadline, || redis.matching(glob, self.at_most))
             .await?;
-        keys.retain(|key| !kept.contains(key.to_string().as_str()));
-        match self.kept {
-            None if !keys.is_empty() => Err(DriverError::Conflict {
+        found.keys.retain(|key| !kept.contains(key));
+        match self.before {
+            None if !found.keys.is_empty() => Err(DriverError::Conflict {
                 what: format!("flags {} at {}", self.pattern, self.server),
                 answer: format!(
                     "{} match, but which of them are older than the drill is not known",
-                    keys.len()
+                    found.keys.len()
                 ),
             }),
-            _ => Ok(keys),
+            _ => Ok(found),
         }
+    }
+
+    /// All flags that match now and were not there before; waits until that can be known.
+    async fn caused(&self, scene: &Scene) -> Result<BTreeSet<Key>, DriverError> {
+        let (place, deadline) = (self.open(scene)?, scene.deadline());
+        let look = async || self.look(scene, &place, deadline).await?.all();
+        scene.persist(deadline, look).await
+    }
+
+    fn kept(&self) -> &[String] {
+        self.before.map_or(&[], |before| &before.keys)
     }
 
     fn leftover(&self, scene: &Scene, caused: Result<&BTreeSet<Key>, &DriverError>, why: String) -> Leftover {
@@ -102,9 +115,13 @@ impl Entry<'_> {
     }
 
     fn by_hand(&self, scene: &Scene, caused: &BTreeSet<Key>) -> Option<String> {
-        let server: &Redis = scene.plan.environment.redis.get(self.server)?;
-        let kept = self.kept?;
-        Some(by_hand::delete_flags(server, self.pattern, caused.iter(), kept))
+        let server = scene.plan.environment.redis.get(self.server)?;
+        Some(by_hand_redis::delete_flags(
+            server,
+            self.pattern,
+            caused,
+            self.before?,
+        ))
     }
 }
 
@@ -134,57 +151,89 @@ async fn flush(scene: &Scene, entry: &Entry<'_>) -> StepEnd {
         Ok(place) => place,
         Err(error) => return failed(Err(&error), error.to_string()),
     };
-    let kept = match entry.kept {
-        Some([]) | None => String::new(),
-        Some(keys) => format!("; {} kept, older than the drill", keys.len()),
-    };
-    let (mut removed, mut again) = (0, 0);
-    for round in 0..=ROUNDS {
-        let caused = match entry.caused(scene, &place, deadline).await {
-            Ok(caused) => caused,
+    let mut gone = Gone::default();
+    loop {
+        let look = match entry.look(scene, &place, deadline).await {
+            Ok(look) => look,
             Err(error) => return failed(Err(&error), error.to_string()),
         };
-        let rewritten = match again {
-            0 => String::new(),
-            n => format!("; {n} of them written again meanwhile"),
-        };
-        if caused.is_empty() {
-            let state = if removed == 0 {
-                StepState::Nothing
-            } else {
-                StepState::Done
-            };
-            return StepEnd::new(state, format!("{removed} removed{rewritten}{kept}"));
-        }
-        if round == ROUNDS || Instant::now() >= deadline {
-            return failed(
-                Ok(&caused),
-                format!("written again each time: {removed} removed so far"),
-            );
-        }
-        if round > 0 {
-            again += caused.len();
+        match (look.keys.is_empty(), look.moving) {
+            (true, None) => return StepEnd::new(gone.state(), gone.told(entry)),
+            (true, Some(error)) if Instant::now() >= deadline => {
+                return failed(Err(&error), error.to_string());
+            }
+            (true, Some(_)) => {
+                scene.pause().await;
+                continue;
+            }
+            (false, _) if gone.rounds_again >= ROUNDS || Instant::now() >= deadline => {
+                let why = format!("written again each time: {} removed so far", gone.count());
+                return failed(Ok(&look.keys), why);
+            }
+            (false, _) => {}
         }
         let change = ChangeIntent::Flags {
             pattern: entry.pattern.to_owned(),
-            count: caused.len(),
+            count: look.keys.len(),
         };
         scene.bus.intend(change).await;
-        match scene.persist(deadline, || place.0.remove(&caused)).await {
-            Ok(count) => removed += count,
-            Err(error) => return failed(Ok(&caused), error.to_string()),
+        let removing = || place.0.remove(&look.keys, &gone.removed);
+        if let Err(error) = scene.persist(deadline, removing).await {
+            return failed(Ok(&look.keys), error.to_string());
         }
+        gone.add(look.keys);
         // The service gets the time to write them again: what is seen at once proves little.
         scene.pause().await;
     }
-    StepEnd::new(StepState::Failed, "not decided")
+}
+
+/// What a step has removed so far.
+#[derive(Default)]
+struct Gone {
+    keys: BTreeSet<Key>,
+    /// How many were removed more than once, and in how many rounds.
+    again: usize,
+    rounds_again: usize,
+    removed: AtomicU64,
+}
+
+impl Gone {
+    fn add(&mut self, keys: BTreeSet<Key>) {
+        let again = keys.intersection(&self.keys).count();
+        self.again += again;
+        self.rounds_again += usize::from(again > 0);
+        self.keys.extend(keys);
+    }
+
+    fn count(&self) -> u64 {
+        self.removed.load(Relaxed)
+    }
+
+    fn state(&self) -> StepState {
+        match self.keys.is_empty() {
+            true => StepState::Nothing,
+            false => StepState::Done,
+        }
+    }
+
+    fn told(&self, entry: &Entry<'_>) -> String {
+        let again = match self.again {
+            0 => String::new(),
+            n => format!("; {n} of them written again meanwhile"),
+        };
+        let kept = match entry.kept() {
+            [] => String::new(),
+            keys => format!("; {} kept, older than the drill", keys.len()),
+        };
+        format!("{} removed{again}{kept}", self.count())
+    }
 }
 
 /// The flags that are there now and were not before, by playbook entry; or why that is not known.
 pub(super) async fn caused(scene: &Scene) -> BTreeMap<usize, Result<(usize, Option<Leftover>), DriverError>> {
     let entries = entries(scene);
     let look = async |entry: &Entry<'_>| {
-        let keys = entry.caused(scene, &entry.open(scene)?, scene.deadline()).await?;
+        let keys = entry.caused(scene).await?;
         let why = "written after the drill began".to_owned();
         let leftover = (!keys.is_empty()).then(|| entry.leftover(scene, Ok(&keys), why));
         Ok((keys.len(), leftover))

@@ -8,6 +8,7 @@ mod before;
 mod breaker_steps;
 mod breakers;
 mod by_hand;
+mod by_hand_redis;
 mod command;
 mod faults;
 mod flags;

@@ -150,10 +150,15 @@ pub(in crate::spec) static REDIS_FLAGS: Shape = Shape {
     doc: "Keys in Redis.",
     keys: &[
         need("server", NAME, "The server's name in the environment."),
-        need(
+        may(
             "match",
             TOKEN,
             "A glob of keys, such as `degrade:order:*`. It cannot begin with a wildcard.",
+        ),
+        may(
+            "prefix",
+            TOKEN,
+            "How the keys begin, taken literally: `*`, `?`, `[` and `\\` in it mean themselves.",
         ),
         need(
             "at_most",
@@ -161,7 +166,7 @@ pub(in crate::spec) static REDIS_FLAGS: Shape = Shape {
             "More matches than this mean a wrong pattern: refused.",
         ),
     ],
-    rules: &[],
+    rules: &[Rule::Choose(&["match", "prefix"])],
 };
 
 pub(in crate::spec) static QUEUE: Shape = Shape {

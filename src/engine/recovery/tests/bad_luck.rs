@@ -114,7 +114,7 @@ async fn flags_fail(address: &str, login: Option<(&str, &str)>, secrets: Secrets
     stage.scene.snapshot = Arc::new(Snapshot {
         flags: vec![FlagsSeen {
             entry: 0,
-            keys: Vec::new(),
+            ..FlagsSeen::default()
         }],
         ..Snapshot::default()
     });

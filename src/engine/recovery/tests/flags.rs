@@ -5,9 +5,9 @@ use super::{
     *,
 };
 use crate::{
-    drivers::redis::{Glob, Key},
+    drivers::redis::{Found, Glob, Key},
     model::{
-        environment::{Redis, SecretRef},
+        environment::{Redis, RedisPlace, SecretRef},
         ids::ServerName,
         playbook::Flags,
         secret::SecretText,
@@ -27,10 +27,11 @@ pub(super) fn playbook(at_most: u32) -> Playbook {
 
 pub(super) fn at(address: &str, login: Option<(&str, &str)>) -> Environment {
     let server = Redis {
-        address: address.to_owned(),
+        place: RedisPlace::Address(address.to_owned()),
         user: login.map(|l| l.0.to_owned()),
         password: login.map(|_| SecretRef::Env("FLAGS_PASSWORD".into())),
         db: 0,
+        tls: None,
     };
     let mut environment = environment(&[]);
     environment.redis.insert(ServerName::new("main").unwrap(), server);
@@ -217,6 +218,7 @@ async fn keys_that_are_no_text_are_kept_and_deleted_by_their_bytes() {
     let keys = server
         .matching(&Glob::new("degrade:*").unwrap(), 10)
         .await
+        .and_then(Found::all)
         .unwrap();
     assert_eq!(
         keys.into_iter().collect::<Vec<_>>(),

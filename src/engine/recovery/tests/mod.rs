@@ -9,12 +9,14 @@ mod gateway;
 mod parts;
 mod pools;
 mod preflight;
+mod redis_luck;
+mod redis_places;
 mod retry;
 mod stand;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 
 use super::*;
 use crate::{
@@ -41,6 +43,8 @@ pub(super) struct Ledger {
     guard: Box<dyn Fn() -> Option<String> + Send + Sync>,
     restarted: AtomicBool,
     answered: bool,
+    /// A change goes on once it gets a permit.
+    gate: Arc<Semaphore>,
 }
 
 impl Bus for Ledger {
@@ -49,7 +53,7 @@ impl Bus for Ledger {
             self.restarted.store(true, Relaxed);
         }
         self.intents.send(change).unwrap();
-        Box::pin(async {})
+        Box::pin(async { self.gate.acquire().await.unwrap().forget() })
     }
     fn progress(&self, _: StepId, _: StepState, _: String) {}
     fn go_on(&self, step: StepId, so_far: StepEnd) {
@@ -136,6 +140,7 @@ pub(super) fn staged(
         guard: Box::new(|| None),
         restarted: AtomicBool::new(false),
         answered: true,
+        gate: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)),
     };
     change(&mut ledger);
     let scene = Scene {

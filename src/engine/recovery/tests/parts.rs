@@ -1,109 +1,8 @@
 //! Real servers for the tests: redis-server and haproxy, on loopback, gone when dropped.
 
-use std::{
-    process::{Child, Command, Stdio},
-    time::Duration,
-};
+use crate::drivers::testing::{Part, listens, nobody};
 
-use tempfile::TempDir;
-use tokio::{net::TcpStream, time::timeout};
-
-use super::stand::nobody;
-
-/// A child process that dies with its test.
-pub struct Part {
-    child: Child,
-    _folder: TempDir,
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        // Already ended is as good.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn spawn(program: &str, arguments: &[&str], folder: TempDir) -> Part {
-    let child = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap_or_else(|e| {
-            panic!("{program}: {e}; the tests need it: apt-get install -y redis-server haproxy")
-        });
-    Part {
-        child,
-        _folder: folder,
-    }
-}
-
-async fn listens(address: &str) {
-    let up = async {
-        while TcpStream::connect(address).await.is_err() {
-            tokio::task::yield_now().await
-        }
-    };
-    timeout(Duration::from_secs(20), up)
-        .await
-        .unwrap_or_else(|_| panic!("nothing listens at {address}"));
-}
-
-/// A real Redis.
-pub struct RedisPart {
-    pub address: String,
-    _part: Part,
-}
-
-pub async fn redis_server(more: &[&str]) -> RedisPart {
-    let address = nobody().await;
-    let folder = tempfile::tempdir().unwrap();
-    let port = address.rsplit_once(':').unwrap().1;
-    let dir = folder.path().to_string_lossy().into_owned();
-    let mut arguments = vec![
-        "--bind",
-        "127.0.0.1",
-        "--port",
-        port,
-        "--save",
-        "",
-        "--appendonly",
-        "no",
-        "--dir",
-        &dir,
-    ];
-    arguments.extend(more);
-    let part = spawn("redis-server", &arguments, folder);
-    listens(&address).await;
-    RedisPart { address, _part: part }
-}
-
-impl RedisPart {
-    pub async fn ask(&self, words: &[&str]) -> redis::Value {
-        let client = redis::Client::open(format!("redis://{}/", self.address)).unwrap();
-        let mut connection = client.get_multiplexed_async_connection().await.unwrap();
-        let (command, rest) = words.split_first().unwrap();
-        let mut command = redis::cmd(command);
-        for word in rest {
-            command.arg(*word);
-        }
-        command.query_async(&mut connection).await.unwrap()
-    }
-
-    pub async fn set(&self, keys: &[&str]) {
-        for key in keys {
-            self.ask(&["SET", key, "1"]).await;
-        }
-    }
-
-    pub async fn keys(&self) -> Vec<String> {
-        let mut keys: Vec<String> = redis::from_redis_value(self.ask(&["KEYS", "*"]).await).unwrap();
-        keys.sort();
-        keys
-    }
-}
+pub use crate::drivers::redis::testing::{RedisPart, redis_server};
 
 /// A real HAProxy with backend `order`: order-0 to order-2, weight 100 each, and order-9 of weight 1.
 pub struct HaproxyPart {
@@ -136,7 +35,7 @@ pub async fn haproxy() -> HaproxyPart {
          timeout server 5s\nfrontend f\n  bind {front}\n  default_backend order\nbackend order\n{servers}"
     );
     std::fs::write(&config, text).unwrap();
-    let part = spawn("haproxy", &["-db", "-f", &config], folder);
+    let part = Part::start("haproxy", &["-db", "-f", &config], folder);
     listens(&admin).await;
     HaproxyPart {
         admin,

@@ -77,11 +77,7 @@ async fn moody(State(mood): State<Arc<AtomicU8>>, request: Request, next: Next) 
     }
 }
 
-/// An address where nobody listens.
-pub async fn nobody() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    listener.local_addr().unwrap().to_string()
-}
+pub use crate::drivers::testing::nobody;
 
 /// Something that accepts connections and never says a word.
 pub struct Silent {

@@ -1,0 +1,142 @@
+//! Flags on one server, by TLS, behind Sentinels and in a cluster: the same in each, and the command by hand as well.
+
+use super::{flags::playbook, *};
+use crate::{
+    drivers::redis::testing::{ask_at, cluster, redis_server, tls_server, watched},
+    model::{environment::Redis, ids::ServerName},
+};
+
+/// A Redis of some kind: how it is named, and all servers that may hold keys.
+pub(super) struct Place<'a> {
+    pub redis: Redis,
+    pub servers: Vec<&'a str>,
+    /// Where writes go; it sends on in a cluster.
+    pub cli: Vec<String>,
+}
+
+impl Place<'_> {
+    pub(super) fn at(redis: Redis, servers: Vec<&str>, cluster: bool) -> Place<'_> {
+        let port = servers[0].rsplit_once(':').unwrap().1;
+        let mut cli = vec!["-p".to_owned(), port.to_owned()];
+        cli.extend(cluster.then(|| "-c".to_owned()));
+        Place { redis, servers, cli }
+    }
+
+    pub(super) fn environment(&self) -> Environment {
+        let mut environment = environment(&[]);
+        let name = ServerName::new("main").unwrap();
+        environment.redis.insert(name, self.redis.clone());
+        environment
+    }
+
+    pub(super) async fn stage(&self, at_most: u32) -> Stage {
+        stage(self.environment(), playbook(at_most))
+            .with_snapshot_read()
+            .await
+    }
+
+    /// Types words to the server.
+    pub(super) fn say(&self, words: &[&str]) -> String {
+        let cli: Vec<&str> = self.cli.iter().map(String::as_str).collect();
+        crate::drivers::redis::testing::tool("redis-cli", &[&cli, words].concat())
+    }
+
+    /// All keys that any server has.
+    pub(super) async fn keys(&self) -> Vec<String> {
+        let mut keys = Vec::new();
+        for server in &self.servers {
+            keys.extend(ask_at::<Vec<String>>(server, &[b"KEYS", b"*"]).await.unwrap());
+        }
+        keys.sort();
+        keys
+    }
+}
+
+/// Flags that are older than the drill, of each type, one with a time to live.
+const OLD: [&[&str]; 6] = [
+    &["SET", "degrade:order:text", "old"],
+    &["HSET", "degrade:order:hash", "field", "value"],
+    &["RPUSH", "degrade:order:list", "a", "b"],
+    &["SADD", "degrade:order:set", "member"],
+    &["ZADD", "degrade:order:sorted", "1", "member"],
+    &["SET", "degrade:order:expires", "old", "EX", "1000"],
+];
+
+fn caused() -> [String; 5] {
+    ["1", "with space", "quote'\"", "back\\slash", "line\nbreak"].map(|end| format!("degrade:order:{end}"))
+}
+
+async fn kept_and_removed(place: Place<'_>) {
+    for words in OLD {
+        place.say(words);
+    }
+    place.say(&["SET", "session", "1"]);
+    let stage = place.stage(100).await;
+    let dumps = || OLD.map(|words| place.say(&["DUMP", words[1]]));
+    let (old, before) = (dumps(), place.keys().await);
+    assert_eq!(super::super::flags(&stage.scene).await.state, StepState::Nothing);
+
+    for key in caused() {
+        place.say(&["SET", &key, "1"]);
+    }
+    let end = super::super::flags(&stage.scene).await;
+    assert_eq!(
+        (end.state, end.detail.as_str()),
+        (StepState::Done, "5 removed; 6 kept, older than the drill")
+    );
+    assert_eq!(place.keys().await, before);
+    assert_eq!(dumps(), old);
+    let left: u32 = place
+        .say(&["TTL", "degrade:order:expires"])
+        .trim()
+        .parse()
+        .unwrap();
+    assert!((900..=1000).contains(&left), "{left}");
+
+    // Few are named by hand, many are found again; an unread server's are found again as well.
+    for key in caused() {
+        place.say(&["SET", &key, "1"]);
+    }
+    type_by_hand(left_behind(&stage.scene).await[0].by_hand.as_deref().unwrap()).await;
+    assert_eq!(place.keys().await, before);
+    for n in 0..101 {
+        place.say(&["SET", &format!("degrade:order:{n}"), "1"]);
+    }
+    place.say(&["SET", &caused()[4], "1"]);
+    let end = super::super::flags(&stage.scene).await;
+    assert_eq!(end.state, StepState::Failed, "more than at_most: {}", end.detail);
+    type_by_hand(end.leftovers[0].by_hand.as_deref().unwrap()).await;
+    assert_eq!(place.keys().await, before);
+    assert_eq!(dumps(), old);
+    assert!(left_behind(&stage.scene).await.is_empty());
+}
+
+#[tokio::test]
+async fn on_one_server_old_flags_are_kept_whole_and_new_ones_removed() {
+    let redis = redis_server(&[]).await;
+    kept_and_removed(Place::at(redis.named(), vec![&redis.address], false)).await;
+}
+
+#[tokio::test]
+async fn over_tls_old_flags_are_kept_whole_and_new_ones_removed() {
+    let part = tls_server().await;
+    kept_and_removed(Place::at(
+        part.named("ca.pem", true),
+        vec![&part.plain.address],
+        false,
+    ))
+    .await;
+}
+
+#[tokio::test]
+async fn behind_sentinels_old_flags_are_kept_whole_and_new_ones_removed() {
+    let part = watched().await;
+    kept_and_removed(Place::at(part.named(), vec![&part.servers[0].address], false)).await;
+}
+
+#[tokio::test]
+async fn in_a_cluster_old_flags_are_kept_whole_and_new_ones_removed() {
+    let part = cluster().await;
+    let servers = part.nodes.iter().map(|n| n.address.as_str()).collect();
+    kept_and_removed(Place::at(part.named(), servers, true)).await;
+}
