@@ -66,6 +66,13 @@ impl Part {
         self.folder.path()
     }
 
+    /// Stops it where it is, or lets it go on: it answers nobody meanwhile.
+    pub fn sleeps(&self, asleep: bool) {
+        use rustix::process::{Pid, Signal, kill_process};
+        let signal = if asleep { Signal::STOP } else { Signal::CONT };
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
     /// Kills it at once; its folder is there for the next one.
     pub fn kill(mut self) -> TempDir {
         self.end();

@@ -202,8 +202,13 @@ const PASSING: [&str; 11] = [
 
 fn sorted(what: &str, call: Span, error: &RedisError) -> DriverError {
     let what = what.to_owned();
-    let answer = harmless(&error.to_string(), 200);
     let code = error.code().unwrap_or_default();
+    let said = match (code, error.detail()) {
+        // As the server said it: what people look for.
+        (_, Some(detail)) if !code.is_empty() => format!("{code} {detail}"),
+        _ => error.to_string(),
+    };
+    let answer = harmless(&said, 200);
     match error.kind() {
         ErrorKind::AuthenticationFailed | ErrorKind::Server(ServerErrorKind::NoPerm) => {
             DriverError::Unauthorized { what, answer }

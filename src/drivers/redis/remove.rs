@@ -33,9 +33,16 @@ impl RedisServer {
     /// # Errors
     /// [`DriverError`].
     pub async fn remove(&self, keys: &BTreeSet<Key>, removed: &AtomicU64) -> Result<(), DriverError> {
-        match self.remove_by(Removal::Unlink, keys, removed).await {
-            Err(DriverError::Unauthorized { .. }) => self.remove_by(Removal::Del, keys, removed).await,
-            other => other,
+        let unlink = match self.remove_by(Removal::Unlink, keys, removed).await {
+            Err(DriverError::Unauthorized { answer, .. }) => answer,
+            ended => return ended,
+        };
+        match self.remove_by(Removal::Del, keys, removed).await {
+            Err(DriverError::Unauthorized { what, answer }) => Err(DriverError::Unauthorized {
+                what,
+                answer: format!("{unlink}; {answer}"),
+            }),
+            ended => ended,
         }
     }
 

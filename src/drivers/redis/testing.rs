@@ -67,6 +67,11 @@ impl RedisPart {
         listens(&self.address).await;
     }
 
+    /// Stops it where it is, or lets it go on.
+    pub fn sleeps(&self, asleep: bool) {
+        self.part.as_ref().unwrap().sleeps(asleep);
+    }
+
     /// Kills it at once; what is done once it is dead.
     pub fn kill(&mut self) -> TempDir {
         self.part.take().unwrap().kill()

@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_slot_that_went_and_came_back_is_a_change() {
-        assert!(view(TWO).agrees(&view(&TWO.replace("[93->-b2]", ""))));
+        assert!(view(TWO).agrees(&view(&TWO.replace(" [93->-b2]", ""))));
         assert!(!view(TWO).agrees(&view(&TWO.replace("1 4 connected 8001", "1 5 connected 8001"))));
     }
 

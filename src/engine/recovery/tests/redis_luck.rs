@@ -148,15 +148,14 @@ async fn one_that_stays_down_in_mid_step_is_a_leftover() {
 }
 
 #[tokio::test]
-async fn one_that_answers_after_half_a_minute_is_a_leftover() {
+async fn one_that_does_not_answer_in_mid_step_is_a_leftover() {
     let redis = redis_server(&[]).await;
     let place = single(&redis);
     let mut halted = halted(&place, SHORT).await;
-    let pause = async || drop(redis.ask(&["CLIENT", "PAUSE", "30000", "ALL"]).await);
-    let end = halted.struck(pause(), async {}).await;
+    let end = halted.struck(async { redis.sleeps(true) }, async {}).await;
     assert_eq!(end.state, StepState::Failed, "{}", end.detail);
     assert!(!left_behind(&halted.stage.scene).await.is_empty());
-    redis.ask(&["CLIENT", "UNPAUSE"]).await;
+    redis.sleeps(false);
     is_true(&place, &end, &halted.stage.scene, "slow").await;
 }
 
