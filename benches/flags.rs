@@ -1,4 +1,4 @@
-//! 100,000 degrade flags among 1,000,000 keys of a real Redis: found and removed by our driver, and by what a person
+//! 100,000 degrade flags among 1,000,000 keys of a real Redis, and of a cluster of three: found and removed by our driver, and by what a person
 //! would type. The bound: no slower than `redis-cli --scan --pattern … | xargs redis-cli unlink`. Needs `redis-server`
 //! and `redis-cli`.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
@@ -10,9 +10,9 @@ use std::{
 };
 
 use allclear::{
-    drivers::redis::{Glob, RedisServer},
+    drivers::redis::{Found, Glob, RedisServer},
     model::{
-        environment::{Redis, RedisPlace},
+        environment::{Redis, RedisCluster, RedisPlace},
         ids::ServerName,
         secret::Secrets,
         time::Span,
@@ -40,16 +40,21 @@ impl Drop for Server {
 }
 
 impl Server {
-    async fn start() -> Self {
+    async fn start(more: &[&str]) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
-        let port = TcpListener::bind("127.0.0.1:0")
-            .and_then(|l| l.local_addr())
-            .expect("a free port")
-            .port();
+        // The bus of a cluster listens ten thousand above.
+        let port = (20_000..30_000)
+            .find(|port| {
+                [*port, port + 10_000]
+                    .iter()
+                    .all(|p| TcpListener::bind(("127.0.0.1", *p)).is_ok())
+            })
+            .expect("a free port");
         let process = Command::new("redis-server")
             .args(["--port", &port.to_string(), "--save", "", "--appendonly", "no"])
             .args(["--bind", "127.0.0.1", "--enable-debug-command", "yes", "--dir"])
             .arg(dir.path())
+            .args(more)
             .stdout(Stdio::null())
             .spawn()
             .expect("redis-server is installed");
@@ -87,16 +92,65 @@ impl Server {
         assert_eq!(self.cli(&["DBSIZE"]), OTHERS.to_string());
     }
 
-    fn driver(&self) -> RedisServer {
-        let place = Redis {
-            address: format!("127.0.0.1:{}", self.port),
-            user: None,
-            password: None,
-            db: 0,
-        };
-        let limits = [Span::seconds(2), Span::seconds(5), Span::seconds(20)];
-        let name = ServerName::new("main").expect("a name");
-        RedisServer::new(&name, &place, &Secrets::none(), limits).expect("a client")
+    fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+}
+
+fn driver(place: RedisPlace) -> RedisServer {
+    let redis = Redis {
+        place,
+        user: None,
+        password: None,
+        db: 0,
+        tls: None,
+    };
+    let limits = [Span::seconds(2), Span::seconds(5), Span::seconds(20)];
+    let name = ServerName::new("main").expect("a name");
+    RedisServer::new(&name, &redis, &Secrets::none(), limits).expect("a client")
+}
+
+/// A cluster of three masters.
+struct Cluster([Server; 3]);
+
+impl Cluster {
+    async fn start() -> Self {
+        let options = ["--cluster-enabled", "yes"];
+        let nodes = [
+            Server::start(&options).await,
+            Server::start(&options).await,
+            Server::start(&options).await,
+        ];
+        let addresses = nodes.each_ref().map(Server::address);
+        let made = Command::new("redis-cli")
+            .args(["--cluster", "create"])
+            .args(&addresses)
+            .args(["--cluster-replicas", "0", "--cluster-yes"])
+            .output()
+            .expect("redis-cli is installed");
+        assert!(made.status.success(), "{made:?}");
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !nodes
+            .iter()
+            .all(|n| n.cli(&["CLUSTER", "INFO"]).contains("cluster_state:ok"))
+        {
+            assert!(Instant::now() < deadline, "the cluster is not whole");
+            sleep(Duration::from_millis(50)).await;
+        }
+        Self(nodes)
+    }
+
+    /// A third of all keys on each node, in one of its slots.
+    fn fill(&self) {
+        let script = "for i = 1, ARGV[1] do redis.call('SET', KEYS[1] .. i, 'x') end return 1";
+        for node in &self.0 {
+            let own = |tag: &usize| node.cli(&["EXISTS", &format!("{{{tag}}}")]) == "0";
+            let tag = (0..).find(own).expect("each node has slots");
+            for (count, prefix) in [(OTHERS / 3, "session"), (FLAGS / 3, "degrade:order")] {
+                let key = format!("{prefix}:{{{tag}}}:");
+                node.cli(&["EVAL", script, "1", &key, &count.to_string()]);
+            }
+        }
     }
 }
 
@@ -106,16 +160,23 @@ struct Ours {
     read_back: Duration,
 }
 
-async fn ours(server: &Server) -> Ours {
-    let (driver, glob) = (server.driver(), Glob::new(PATTERN).expect("narrow enough"));
+async fn ours(driver: &RedisServer, flags: usize) -> Ours {
+    let glob = Glob::new(PATTERN).expect("narrow enough");
     let start = Instant::now();
-    let keys = driver.matching(&glob, FLAGS as u32).await.expect("a scan");
+    let all = async || {
+        driver
+            .matching(&glob, FLAGS as u32)
+            .await
+            .and_then(Found::all)
+            .expect("a scan")
+    };
+    let keys = all().await;
     let found = start.elapsed();
-    let count = driver.remove(&keys).await.expect("unlinked");
+    let count = 0.into();
+    driver.remove(&keys, &count).await.expect("unlinked");
     let removed = start.elapsed();
-    assert_eq!(count as usize, FLAGS);
-    let left = driver.matching(&glob, FLAGS as u32).await.expect("a scan");
-    assert!(left.is_empty());
+    assert_eq!(count.into_inner() as usize, flags);
+    assert!(all().await.is_empty());
     Ours {
         found,
         removed,
@@ -140,11 +201,12 @@ fn median(mut took: Vec<Duration>) -> Duration {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let server = Server::start().await;
+    let server = Server::start(&[]).await;
+    let single = driver(RedisPlace::Address(server.address()));
     let (mut all, mut hands) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         server.fill();
-        all.push(ours(&server).await);
+        all.push(ours(&single, FLAGS).await);
         server.others_stand();
         server.fill();
         hands.push(by_hand(&server));
@@ -161,4 +223,21 @@ async fn main() {
         "  bound, no slower: {}",
         if ours <= hand { "met" } else { "MISSED" }
     );
+    drop(server);
+    in_a_cluster().await;
+}
+
+async fn in_a_cluster() {
+    let cluster = Cluster::start().await;
+    let addresses = vec![cluster.0[0].address()];
+    let sharded = driver(RedisPlace::Cluster(RedisCluster { addresses }));
+    let mut all = Vec::new();
+    for _ in 0..ROUNDS {
+        cluster.fill();
+        all.push(ours(&sharded, FLAGS / 3 * 3).await);
+    }
+    let of = |part: fn(&Ours) -> Duration| median(all.iter().map(part).collect());
+    println!("the same in a cluster of three masters");
+    println!("  found and unlinked          {:.2?}", of(|o| o.removed));
+    println!("  and read back as gone       {:.2?}", of(|o| o.read_back));
 }

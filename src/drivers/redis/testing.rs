@@ -185,16 +185,17 @@ impl ClusterPart {
         named(RedisPlace::Cluster(RedisCluster { addresses }))
     }
 
-    /// Types words to the node that has the key.
-    pub fn cli(&self, words: &[&str]) -> String {
-        let port = self.nodes[0].address.rsplit_once(':').unwrap().1;
-        tool("redis-cli", &[&["-c", "-p", port], words].concat())
-    }
-
+    /// Writes keys, each where it belongs.
     pub fn set(&self, keys: &[&str]) {
-        for key in keys {
-            assert_eq!(self.cli(&["SET", key, "1"]).trim(), "OK");
-        }
+        let lines: String = keys.iter().map(|key| format!("SET {key} 1\n")).collect();
+        let file = self.nodes[0].part.as_ref().unwrap().folder().join("lines");
+        fs::write(&file, lines).unwrap();
+        let port = self.nodes[0].address.rsplit_once(':').unwrap().1;
+        let said = tool(
+            "sh",
+            &["-c", &format!("redis-cli -c -p {port} < {}", file.display())],
+        );
+        assert_eq!(said.matches("OK").count(), keys.len(), "{said}");
     }
 
     /// All keys of all nodes.

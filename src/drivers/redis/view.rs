@@ -87,13 +87,12 @@ impl View {
 
     /// Whether another node sees the same slots at the same masters, by the same decisions.
     pub(super) fn agrees(&self, other: &View) -> bool {
-        let slots = |view: &View| -> Vec<(String, u64, Vec<(u16, u16)>)> {
-            let with_slots = view.masters.iter().filter(|(_, seen)| !seen.slots.is_empty());
-            with_slots
-                .map(|(id, seen)| (id.clone(), seen.epoch, seen.slots.clone()))
-                .collect()
-        };
-        slots(self) == slots(other)
+        self.decided().eq(other.decided())
+    }
+
+    fn decided(&self) -> impl Iterator<Item = (&String, u64, &[(u16, u16)])> {
+        let with_slots = self.masters.iter().filter(|(_, seen)| !seen.slots.is_empty());
+        with_slots.map(|(id, seen)| (id, seen.epoch, seen.slots.as_slice()))
     }
 
     /// Whether each slot has exactly one master.

@@ -382,6 +382,24 @@ fn a_wrong_configuration_is_shown_with_its_line() {
             "auth: {basic:",
             "auth: {bearer: \"${T}\", basic:",
         ),
+        (
+            "two places of a Redis",
+            "main: {address:",
+            "main: {cluster: {addresses: [\"a:1\"]}, address:",
+        ),
+        ("no place of a Redis", "address: \"redis.example:6379\", ", ""),
+        (
+            "a cluster's database",
+            "address: \"redis.example:6379\", user: drill, password: {file: secrets/redis}, db: 0",
+            "cluster: {addresses: [\"a:1\"]}, db: 1",
+        ),
+        (
+            "Sentinels without an address",
+            "main: {address: \"redis.example:6379\"",
+            "main: {sentinel: {master: shop, addresses: []}",
+        ),
+        ("a certificate without its key", "db: 0", "tls: {cert: a.pem}"),
+        ("an empty TLS setting", "db: 0", "tls:"),
     ];
     let read = |text: &str| said(read_config(&source("allclear.yaml", text)));
     insta::assert_snapshot!("wrong_configs", table(CONFIG, &cases, read));

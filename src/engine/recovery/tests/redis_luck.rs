@@ -245,7 +245,7 @@ async fn a_cluster_that_is_resharded_in_mid_step_is_cleared_all_the_same() {
     let place = sharded(&part);
     let mut halted = halted(&place, LONG).await;
     let reshard = async || {
-        for slot in 0..200 {
+        for slot in 0..60 {
             part.begin_move(slot, 0, 2).await;
             let keys: Vec<String> = {
                 let slot = slot.to_string();
@@ -333,5 +333,5 @@ async fn a_flag_that_is_written_again_right_after_the_removal_is_seen_and_said()
     let said = end.detail.contains("1 of them written again meanwhile");
     // Written after the last look of the step: then the final read tells.
     let left = left_behind(&halted.stage.scene).await;
-    assert!(said != !left.is_empty(), "{} / {left:?}", end.detail);
+    assert!(said == left.is_empty(), "{} / {left:?}", end.detail);
 }

@@ -112,6 +112,33 @@ async fn kept_and_removed(place: Place<'_>) {
 }
 
 #[tokio::test]
+async fn a_literal_prefix_matches_itself_alone() {
+    let redis = redis_server(&[]).await;
+    redis.set(&["flags:o:x", "flags:ab:x", "session"]).await;
+    // What the reader makes of `prefix: "flags:[o]*:"`.
+    let book = Playbook {
+        flags: vec![crate::model::playbook::Flags::Redis {
+            server: ServerName::new("main").unwrap(),
+            pattern: r"flags:\[o\]\*:*".into(),
+            at_most: 10,
+        }],
+        ..nothing_to_do()
+    };
+    let place = Place::at(redis.named(), vec![&redis.address], false);
+    let stage = stage(place.environment(), book).with_snapshot_read().await;
+    redis.set(&["flags:[o]*:1", "flags:o:1", "flags:[o]ab:1"]).await;
+    let end = super::super::flags(&stage.scene).await;
+    assert_eq!(end.detail, "1 removed");
+    assert_eq!(
+        redis.keys().await,
+        ["flags:[o]ab:1", "flags:ab:x", "flags:o:1", "flags:o:x", "session"]
+    );
+    redis.set(&["flags:[o]*:1"]).await;
+    type_by_hand(left_behind(&stage.scene).await[0].by_hand.as_deref().unwrap()).await;
+    assert_eq!(redis.keys().await.len(), 5);
+}
+
+#[tokio::test]
 async fn on_one_server_old_flags_are_kept_whole_and_new_ones_removed() {
     let redis = redis_server(&[]).await;
     kept_and_removed(Place::at(redis.named(), vec![&redis.address], false)).await;
