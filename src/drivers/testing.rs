@@ -4,6 +4,7 @@
 use std::{
     path::Path,
     process::{Child, Command, Stdio},
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
     time::Duration,
 };
 
@@ -104,10 +105,18 @@ pub async fn listens(address: &str) {
         .unwrap_or_else(|_| panic!("nothing listens at {address}"));
 }
 
-/// An address where nobody listens.
+/// An address where nobody listens, and that is given to no other test: below the ports that the system gives to
+/// connections, each once, and from another place on in each process.
 pub async fn nobody() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    listener.local_addr().unwrap().to_string()
+    static GIVEN: AtomicU32 = AtomicU32::new(0);
+    let (lowest, count) = (10_000, 22_000);
+    loop {
+        let next = std::process::id() * 97 + GIVEN.fetch_add(1, Relaxed);
+        let address = format!("127.0.0.1:{}", lowest + next % count);
+        if TcpListener::bind(&address).await.is_ok() {
+            return address;
+        }
+    }
 }
 
 /// Waits until it is so.
