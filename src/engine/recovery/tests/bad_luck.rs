@@ -9,6 +9,7 @@ use super::{
     *,
 };
 use crate::model::{
+    environment::{RedisCluster, RedisPlace, Sentinels},
     event::CheckOutcome,
     playbook::Via,
     snapshot::{BreakerSeen, BreakerState, FlagsSeen, GatewayServer, GatewayState, RetryQueueSeen},
@@ -109,8 +110,33 @@ async fn queues_fail(address: &str, case: &str) {
     assert!(repair.is_needed(), "{case}");
 }
 
-async fn flags_fail(address: &str, login: Option<(&str, &str)>, secrets: Secrets, case: &str) {
-    let mut stage = stage_with(at(address, login), flags(10), |_| {}, secrets, SHORTER);
+/// One server, Sentinels and a cluster at the same address: none of them is what is meant.
+async fn flags_fail_everywhere(address: &str, login: Option<(&str, &str)>, case: &str) {
+    let addresses = vec![address.to_owned()];
+    let places = [
+        RedisPlace::Address(address.to_owned()),
+        RedisPlace::Sentinel(Sentinels {
+            master: "shop".into(),
+            addresses: addresses.clone(),
+            user: None,
+            password: None,
+        }),
+        RedisPlace::Cluster(RedisCluster { addresses }),
+    ];
+    let cases = places.map(|place| async move {
+        let mut environment = at(address, login);
+        let case = format!("{case}: {place:?}");
+        environment
+            .redis
+            .values_mut()
+            .for_each(|redis| redis.place = place.clone());
+        flags_fail(environment, &case).await;
+    });
+    futures::future::join_all(cases).await;
+}
+
+async fn flags_fail(environment: Environment, case: &str) {
+    let mut stage = stage_with(environment, flags(10), |_| {}, Secrets::none(), SHORTER);
     stage.scene.snapshot = Arc::new(Snapshot {
         flags: vec![FlagsSeen {
             entry: 0,
@@ -187,20 +213,15 @@ async fn a_retry_queue_that_does_not_answer_well_is_never_called_released() {
 
 #[tokio::test]
 async fn a_redis_that_does_not_answer_well_is_never_called_clean() {
-    flags_fail(&nobody().await, None, Secrets::none(), "redis down").await;
+    flags_fail_everywhere(&nobody().await, None, "redis down").await;
     let silent = silent().await;
-    flags_fail(&silent.address, None, Secrets::none(), "redis slow").await;
+    flags_fail_everywhere(&silent.address, None, "redis slow").await;
     let web = Stand::start(Queue::of(0, false, None).router()).await;
-    flags_fail(&web.address, None, Secrets::none(), "redis garbage").await;
+    flags_fail_everywhere(&web.address, None, "redis garbage").await;
     let locked = redis_server(&["--requirepass", "pw-of-the-test"]).await;
-    flags_fail(&locked.address, None, Secrets::none(), "redis refuses").await;
-    flags_fail(
-        &locked.address,
-        Some(("default", "x")),
-        Secrets::none(),
-        "redis secret missing",
-    )
-    .await;
+    flags_fail_everywhere(&locked.address, None, "redis refuses").await;
+    let login = Some(("default", "x"));
+    flags_fail_everywhere(&locked.address, login, "redis secret missing").await;
 }
 
 #[tokio::test]
