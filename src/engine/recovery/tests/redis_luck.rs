@@ -56,7 +56,7 @@ async fn write(place: &Place<'_>) {
 impl Halted {
     /// Runs the step; `luck` strikes between its look and its first change, `after` while it goes on.
     async fn struck(&mut self, luck: impl Future<Output = ()>, after: impl Future<Output = ()>) -> StepEnd {
-        let Stage { scene, intents } = &mut self.stage;
+        let Stage { scene, intents, .. } = &mut self.stage;
         let gate = self.gate.clone();
         let strike = async {
             intents.recv().await.unwrap();
