@@ -6,6 +6,7 @@ pub mod command;
 pub mod error;
 pub mod haproxy;
 pub mod http;
+pub mod kafka;
 pub mod load;
 pub mod place;
 pub mod point;
@@ -35,6 +36,7 @@ use command::Ended;
 use error::DriverError;
 use haproxy::{Haproxy, Socket};
 use http::Http;
+use kafka::KafkaCluster;
 use load::Loads;
 use place::{PlaceError, Places};
 use point::PointApi;
@@ -174,6 +176,20 @@ impl Drivers {
             connect, call, step, ..
         } = self.patience;
         RedisServer::new(name, server, &self.secrets, [connect, call, step])
+    }
+
+    /// A Kafka cluster of the environment.
+    ///
+    /// # Errors
+    /// [`DriverError`] if the environment has none of that name, its secret is not known, or its files cannot be read.
+    pub fn kafka(&self, name: &ServerName) -> Result<KafkaCluster, DriverError> {
+        let cluster = self.environment.kafka.get(name);
+        let cluster = cluster.ok_or_else(|| PlaceError::NoAddress {
+            name: name.to_string(),
+            environment: self.environment.name.to_string(),
+        })?;
+        let Patience { connect, call, .. } = self.patience;
+        KafkaCluster::new(name, cluster, &self.secrets, [connect, call])
     }
 
     /// Retry queues with a switch of their own.

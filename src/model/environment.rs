@@ -24,6 +24,9 @@ pub struct Environment {
     pub services: BTreeMap<ServiceName, BTreeMap<InstanceName, String>>,
     /// Redis servers.
     pub redis: BTreeMap<ServerName, Redis>,
+    /// Kafka clusters.
+    #[serde(default)]
+    pub kafka: BTreeMap<ServerName, Kafka>,
     /// Load balancers: `host:port` or a unix socket path.
     pub gateways: BTreeMap<ServerName, String>,
     /// Who is told.
@@ -204,6 +207,56 @@ pub struct Tls {
     pub ca_file: Option<String>,
     /// allclear's own certificate, for mutual TLS.
     pub client_cert: Option<ClientCert>,
+}
+
+/// A Kafka cluster. Neither `tls` nor `sasl` is plaintext.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kafka {
+    /// `host:port` of the brokers that are asked first.
+    pub bootstrap: Vec<String>,
+    /// TLS, if the brokers' listener has it.
+    pub tls: Option<KafkaTls>,
+    /// The login, if the brokers' listener wants one.
+    pub sasl: Option<KafkaSasl>,
+}
+
+/// TLS towards Kafka.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct KafkaTls {
+    /// A PEM file with the authority that signed the brokers' certificates; the system's own authorities if left out.
+    pub ca_file: Option<String>,
+    /// allclear's own certificate, for mutual TLS.
+    pub client_cert: Option<ClientCert>,
+}
+
+/// How allclear logs in at Kafka.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KafkaSasl {
+    /// The password is sent as it is: only over TLS, or where nobody listens.
+    Plain(KafkaLogin),
+    /// SCRAM-SHA-256.
+    ScramSha256(KafkaLogin),
+    /// SCRAM-SHA-512.
+    ScramSha512(KafkaLogin),
+}
+
+impl KafkaSasl {
+    /// The user and the place of the password.
+    pub fn login(&self) -> &KafkaLogin {
+        match self {
+            KafkaSasl::Plain(login) | KafkaSasl::ScramSha256(login) | KafkaSasl::ScramSha512(login) => login,
+        }
+    }
+}
+
+/// A Kafka user.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KafkaLogin {
+    /// The user.
+    pub user: String,
+    /// The password.
+    pub password: SecretRef,
 }
 
 /// Who is told over HTTP.

@@ -12,6 +12,7 @@ pub mod ids;
 pub mod phase;
 pub mod plan;
 pub mod playbook;
+pub mod quota;
 pub mod recovery;
 pub mod sample;
 pub mod schedule;

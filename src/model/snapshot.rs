@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ids::InstanceName, sample::Query};
+use super::{ids::InstanceName, quota::QuotaSeen, sample::Query};
 
 /// What was there before the drill.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -121,6 +121,9 @@ pub struct RetryQueueSeen {
     pub held: bool,
     /// Its rate limit, if it had one.
     pub rate: Option<f64>,
+    /// The quotas of its consumers, where it is held by quota.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quotas: Vec<QuotaSeen>,
 }
 
 /// The levels of the baseline, frozen when the run is armed.

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ids::{FaultId, InstanceName, StepName},
+    ids::{FaultId, InstanceName, ServerName, StepName},
+    quota::QuotaSeen,
     snapshot::GatewayState,
     time::Span,
 };
@@ -79,6 +80,15 @@ pub enum ChangeIntent {
         rate: Option<f64>,
         /// What is set now.
         to: String,
+    },
+    /// A client's quota at a Kafka cluster is changed.
+    Quota {
+        /// The cluster.
+        cluster: ServerName,
+        /// Whose quota, and its bytes a second before, always the snapshot's.
+        before: QuotaSeen,
+        /// What is set now; `None` removes it.
+        to: Option<f64>,
     },
     /// An instance is restarted. Done once a run.
     Restart {

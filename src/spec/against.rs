@@ -172,8 +172,17 @@ impl Check<'_> {
             }
         }
         for (i, entry) in playbook.retry_queues.iter().enumerate() {
-            let RetryQueue::Http { url, .. } = entry;
-            self.template(format!("recovery.retry_queues.{i}.http.url"), url, &[]);
+            match entry {
+                RetryQueue::Http { url, .. } => {
+                    self.template(format!("recovery.retry_queues.{i}.http.url"), url, &[]);
+                }
+                RetryQueue::Kafka(queue) if !environment.kafka.contains_key(&queue.cluster) => {
+                    let names: Vec<&str> = environment.kafka.keys().map(|name| name.as_str()).collect();
+                    let keys = format!("recovery.retry_queues.{i}.kafka.cluster");
+                    self.unknown(keys, "Kafka cluster", queue.cluster.as_str(), &names);
+                }
+                RetryQueue::Kafka(_) => {}
+            }
         }
         for (i, pool) in playbook.pools.iter().enumerate() {
             if let Some(Restart::Http { url }) = &pool.if_stuck {

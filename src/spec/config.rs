@@ -18,7 +18,10 @@ use super::{
     values::{self, Bad, quoted},
 };
 use crate::model::{
-    environment::{Auth, ClientCert, Environment, MetricsSource, Prometheus, Stage, Webhook},
+    environment::{
+        Auth, ClientCert, Environment, Kafka, KafkaLogin, KafkaSasl, KafkaTls, MetricsSource, Prometheus,
+        Stage, Webhook,
+    },
     ids::{EnvironmentName, InstanceName, ServerName, ServiceName},
     text::Lang,
 };
@@ -90,6 +93,9 @@ fn read_entry(report: &Report, entry: &Entry) -> Option<(EnvironmentName, Enviro
     let redis_servers = servers(&fields, "redis", |node| {
         redis::read(&Fields::open(report, node, &REDIS)?)
     });
+    let kafka = servers(&fields, "kafka", |node| {
+        read_kafka(&Fields::open(report, node, &super::shapes::config::KAFKA)?)
+    });
     let socket = Form::One(Scalar::Socket);
     let gateways = servers(&fields, "gateways", |node| {
         single::one(report, node, &socket, values::socket)
@@ -106,6 +112,7 @@ fn read_entry(report: &Report, entry: &Entry) -> Option<(EnvironmentName, Enviro
         metrics: metrics?,
         services,
         redis: redis_servers,
+        kafka,
         gateways,
         notify,
     };
@@ -144,13 +151,7 @@ fn read_prometheus(fields: &Fields) -> Option<Prometheus> {
         false => Some(Auth::None),
     };
     let ca_file = fields.one("ca", values::token);
-    let client_cert = fields.map("client_cert").and_then(|cert| {
-        let (cert_file, key_file) = (cert.one("cert", values::token), cert.one("key", values::token));
-        Some(ClientCert {
-            cert_file: cert_file?,
-            key_file: key_file?,
-        })
-    });
+    let client_cert = read_client_cert(fields);
     let timeout = fields.some_time("timeout");
     secret::no_secret_headers(fields, "headers", "use `auth`: it takes `\"${NAME}\"` or a file");
     let headers = headers(fields, "headers");
@@ -163,6 +164,15 @@ fn read_prometheus(fields: &Fields) -> Option<Prometheus> {
         client_cert,
         timeout: timeout?,
         headers,
+    })
+}
+
+fn read_client_cert(fields: &Fields) -> Option<ClientCert> {
+    let cert = fields.map("client_cert")?;
+    let (cert_file, key_file) = (cert.one("cert", values::token), cert.one("key", values::token));
+    Some(ClientCert {
+        cert_file: cert_file?,
+        key_file: key_file?,
     })
 }
 
@@ -221,6 +231,44 @@ fn servers<T>(fields: &Fields, key: &str, read: impl Fn(&Node) -> Option<T>) -> 
             name.zip(value)
         })
         .collect()
+}
+
+fn read_kafka(fields: &Fields) -> Option<Kafka> {
+    let bootstrap = fields.ones("bootstrap", values::address);
+    if fields.is_empty_list("bootstrap") {
+        fields.wrong("bootstrap", Problem::MissingKey, Bad::new("a cluster without an address"));
+    }
+    let tls = fields.map("tls").map(|tls| KafkaTls {
+        ca_file: tls.one("ca", values::token),
+        client_cert: read_client_cert(&tls),
+    });
+    let sasl = match fields.map("sasl") {
+        Some(sasl) => Some(read_sasl(&sasl)?),
+        None => None,
+    };
+    if let (Some(KafkaSasl::Plain(_)), None) = (&sasl, &tls) {
+        let bad = Bad::new("PLAIN without TLS sends the password as it is").help("add `tls: {}`, or use SCRAM");
+        fields.doubtful("sasl", bad);
+    }
+    Some(Kafka {
+        bootstrap,
+        tls,
+        sasl,
+    })
+}
+
+fn read_sasl(fields: &Fields) -> Option<KafkaSasl> {
+    let kinds: [(&str, fn(KafkaLogin) -> KafkaSasl); 3] = [
+        ("plain", KafkaSasl::Plain),
+        ("scram_sha_256", KafkaSasl::ScramSha256),
+        ("scram_sha_512", KafkaSasl::ScramSha512),
+    ];
+    let (login, kind) = kinds.iter().find_map(|(key, kind)| Some((fields.map(key)?, kind)))?;
+    let (user, password) = (login.one("user", values::token), secret::read(&login, "password"));
+    Some(kind(KafkaLogin {
+        user: user?,
+        password: password?,
+    }))
 }
 
 fn read_webhook(fields: &Fields) -> Option<Webhook> {

@@ -246,6 +246,19 @@ impl Teller<'_> {
             ChangeIntent::RetryQueue { url, to, .. } => {
                 format!("{} {url} → {to}", self.t("set retry queue", "设重试队列"))
             }
+            ChangeIntent::Quota { cluster, before, to } => {
+                let rate = |bytes: Option<f64>| {
+                    bytes.map_or_else(|| self.t("none", "无").to_owned(), |b| format!("{b} B/s"))
+                };
+                format!(
+                    "{} {} @{cluster} → {} ({} {})",
+                    self.t("set quota", "设配额"),
+                    before.payer,
+                    rate(*to),
+                    self.t("was", "原为"),
+                    rate(before.bytes)
+                )
+            }
             ChangeIntent::Restart { instance } => format!("{} {instance}", self.t("restart", "重启")),
             ChangeIntent::Command { name } => format!("{} {name}", self.t("run command", "执行命令")),
         }

@@ -574,6 +574,7 @@ impl Story {
                 backlog: 12,
                 held: false,
                 rate: None,
+                quotas: vec![],
             }],
             foreign: vec!["rule team-b-1 on order-4".into()],
         })));

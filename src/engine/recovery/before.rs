@@ -18,6 +18,7 @@ use crate::{
 };
 
 use super::{
+    before_kafka::read_topic,
     breakers::state_word,
     gently,
     snapshot::{Part, check, refused},
@@ -200,41 +201,46 @@ pub(super) async fn read_flags(plan: &Plan, drivers: &Drivers) -> Part<FlagsSeen
 
 pub(super) async fn read_queues(plan: &Plan, drivers: &Drivers) -> Part<RetryQueueSeen> {
     let entries = plan.drill.recovery.retry_queues.iter().enumerate();
-    let parts = entries.map(async |(entry, queue)| {
-        let RetryQueue::Http { url, .. } = queue;
-        let what = format!("retry queue {url}");
-        let look = async {
-            let url = drivers.places().fill(url, Fill::default())?;
-            drivers.retry().read(&url).await
-        };
-        match look.await {
-            Err(error) => Part {
-                found: Vec::new(),
-                checks: vec![refused(what, &error)],
-            },
-            Ok(now) => {
-                let outcome = if now.held {
-                    CheckOutcome::Warned
-                } else {
-                    CheckOutcome::Passed
-                };
-                let next = now
-                    .held
-                    .then_some("it is held already; recovery will leave it so");
-                let flow = if now.held { "held" } else { "flowing" };
-                let rate = now.rate.map(|r| format!(" at {r}/s")).unwrap_or_default();
-                let shown = format!("{} waiting, {flow}{rate}", now.backlog);
-                Part {
-                    found: vec![RetryQueueSeen {
-                        entry,
-                        backlog: now.backlog,
-                        held: now.held,
-                        rate: now.rate,
-                    }],
-                    checks: vec![check(what, outcome, shown, next)],
-                }
-            }
-        }
+    let parts = entries.map(async |(entry, queue)| match queue {
+        RetryQueue::Http { url, .. } => read_switch(drivers, entry, url).await,
+        RetryQueue::Kafka(queue) => read_topic(drivers, entry, queue).await,
     });
     Part::join(gently(parts).await)
+}
+
+async fn read_switch(drivers: &Drivers, entry: usize, url: &str) -> Part<RetryQueueSeen> {
+    let what = format!("retry queue {url}");
+    let look = async {
+        let url = drivers.places().fill(url, Fill::default())?;
+        drivers.retry().read(&url).await
+    };
+    match look.await {
+        Err(error) => Part {
+            found: Vec::new(),
+            checks: vec![refused(what, &error)],
+        },
+        Ok(now) => {
+            let outcome = if now.held {
+                CheckOutcome::Warned
+            } else {
+                CheckOutcome::Passed
+            };
+            let next = now
+                .held
+                .then_some("it is held already; recovery will leave it so");
+            let flow = if now.held { "held" } else { "flowing" };
+            let rate = now.rate.map(|r| format!(" at {r}/s")).unwrap_or_default();
+            let shown = format!("{} waiting, {flow}{rate}", now.backlog);
+            Part {
+                found: vec![RetryQueueSeen {
+                    entry,
+                    backlog: now.backlog,
+                    held: now.held,
+                    rate: now.rate,
+                    quotas: Vec::new(),
+                }],
+                checks: vec![check(what, outcome, shown, next)],
+            }
+        }
+    }
 }

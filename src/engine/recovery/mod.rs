@@ -5,10 +5,12 @@
 //! it says at the end replaces them for all that it can see: rules, weights, breakers, flags, retry queues.
 
 mod before;
+mod before_kafka;
 mod breaker_steps;
 mod breakers;
 mod by_hand;
 mod by_hand_redis;
+mod by_hand_kafka;
 mod command;
 mod faults;
 mod flags;
@@ -18,10 +20,14 @@ mod left;
 mod pools;
 mod ramp;
 mod release;
+mod release_http;
+mod release_kafka;
 mod repair;
 mod restore;
 mod retry;
 mod silent;
+mod retry_http;
+mod retry_kafka;
 mod snapshot;
 #[cfg(test)]
 mod tests;

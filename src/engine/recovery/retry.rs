@@ -1,146 +1,75 @@
-//! Retry queues: their difference from the snapshot, their switch, and step 4, held while the rest recovers.
-
-use tokio::time::Instant;
+//! Retry queues: those of the playbook, whatever holds them; step 4, held while the rest recovers.
 
 use crate::{
-    drivers::{error::DriverError, place::Fill, retry_http::QueueSeen},
+    drivers::{error::DriverError, place::Fill},
     model::{
         amount::thousands,
         playbook::RetryQueue,
         recovery::{Leftover, StepId, StepState},
-        snapshot::RetryQueueSeen,
-        time::Span,
-        undo::ChangeIntent,
     },
 };
 
-use super::{Scene, StepEnd, by_hand, seen, together, unread};
+use super::{
+    Scene, StepEnd, retry_http,
+    retry_http::Switch,
+    retry_kafka::{self, Topic},
+    together, unread,
+};
 
-/// One queue, and how it was before.
-pub(super) struct Queue<'a> {
-    url: String,
-    pub(super) rate: f64,
-    pub(super) within: Span,
-    pub(super) before: &'a RetryQueueSeen,
+/// A queue of the playbook, and how it was before.
+pub(super) enum Queue<'a> {
+    Http(Switch<'a>),
+    Kafka(Topic<'a>),
 }
 
 impl Queue<'_> {
-    /// A backlog is back where it was below this: what a tenth of a second lets go is on its way, not waiting.
-    pub(super) fn back_at(&self) -> u64 {
-        let moving = (self.rate / 10.0).ceil() as u64;
-        self.before.backlog + moving.max(self.before.backlog / 10)
-    }
-
-    pub(super) async fn read(&self, scene: &Scene, deadline: Instant) -> Result<QueueSeen, DriverError> {
-        scene
-            .persist(deadline, || scene.drivers.retry().read(&self.url))
-            .await
-    }
-
-    /// Sets the switch, written down first, and sees that it stands so.
-    pub(super) async fn set(&self, scene: &Scene, held: bool, rate: Option<f64>) -> Result<(), DriverError> {
-        let deadline = scene.deadline();
-        let change = ChangeIntent::RetryQueue {
-            url: self.url.clone(),
-            held: self.before.held,
-            rate: self.before.rate,
-            to: match (held, rate) {
-                (true, _) => "held".to_owned(),
-                (false, Some(rate)) => format!("let go at {rate}/s"),
-                (false, None) => "let go without a limit".to_owned(),
-            },
-        };
-        scene.bus.intend(change).await;
-        scene
-            .persist(deadline, || scene.drivers.retry().set(&self.url, held, rate))
-            .await?;
-        let now = self.read(scene, deadline).await?;
-        if now.stands(held, rate) {
-            return Ok(());
-        }
-        Err(DriverError::Conflict {
-            what: format!("PUT {}", self.url),
-            answer: format!(
-                "accepted, but it reads held {}, rate {}",
-                now.held,
-                limit(now.rate)
-            ),
-        })
-    }
-
-    fn by_hand(&self, held: bool, rate: Option<f64>) -> Option<String> {
-        let body = serde_json::json!({"held": held, "rate": rate});
-        Some(by_hand::curl_json("PUT", &self.url, &body))
-    }
-
-    fn put_back_by_hand(&self) -> Option<String> {
-        self.by_hand(self.before.held, self.before.rate)
-    }
-
-    /// What is left of the queue's trouble at this reading.
-    pub(super) fn leftover(&self, now: &QueueSeen) -> Option<Leftover> {
-        let switch = (!now.stands(self.before.held, self.before.rate)).then(|| {
-            format!(
-                "it was held {}, rate {}",
-                self.before.held,
-                limit(self.before.rate)
-            )
-        });
-        let over = (now.backlog > self.back_at()).then(|| {
-            format!(
-                "{} waiting, {} before",
-                count(now.backlog),
-                count(self.before.backlog)
-            )
-        });
-        let why: Vec<String> = switch.into_iter().chain(over).collect();
-        let what = format!(
-            "retry queue {} (held {}, rate {})",
-            self.url,
-            now.held,
-            limit(now.rate)
-        );
-        (!why.is_empty()).then(|| seen(StepId::Release, what, why.join("; "), self.put_back_by_hand()))
-    }
-
     pub(super) fn unread(&self, step: StepId, error: &DriverError) -> Leftover {
-        unread(
-            step,
-            format!("retry queue {}", self.url),
-            error,
-            self.put_back_by_hand(),
-        )
+        match self {
+            Queue::Http(switch) => switch.unread(step, error),
+            Queue::Kafka(topic) => topic.unread(step, error),
+        }
+    }
+
+    /// Failed, with what is not known because of it.
+    pub(super) fn failed(&self, step: StepId, error: &DriverError) -> StepEnd {
+        StepEnd::of(StepState::Failed, error.to_string(), vec![self.unread(step, error)])
     }
 }
 
-fn limit(rate: Option<f64>) -> String {
-    rate.map_or_else(|| "unlimited".to_owned(), |r| format!("{r}/s"))
-}
-
-pub(super) fn count(n: u64) -> String {
-    thousands(n as f64)
-}
-
-/// The queues of the playbook that the snapshot knows; an error for those it does not, or whose address is none.
+/// The queues of the playbook that the snapshot knows; an error for those it does not, or whose place is none.
 pub(super) fn queues(scene: &Scene) -> Vec<Result<Queue<'_>, DriverError>> {
     let playbook = scene.plan.drill.recovery.retry_queues.iter().enumerate();
     playbook
         .map(|(index, queue)| {
-            let RetryQueue::Http { url, rate, within } = queue;
-            let url = scene.drivers.places().fill(url, Fill::default())?;
-            let before = scene.snapshot.retry_queues.iter().find(|q| q.entry == index);
-            let before = before.ok_or_else(|| DriverError::Conflict {
-                what: format!("retry queue {url}"),
-                answer: "the snapshot does not have it: untouched".into(),
-            })?;
-            Ok(Queue {
-                url,
-                rate: *rate,
-                within: *within,
-                before,
-            })
+            let before = |what: &str| {
+                let before = scene.snapshot.retry_queues.iter().find(|q| q.entry == index);
+                before.ok_or_else(|| DriverError::Conflict {
+                    what: what.to_owned(),
+                    answer: "the snapshot does not have it: untouched".into(),
+                })
+            };
+            match queue {
+                RetryQueue::Http { url, rate, within } => {
+                    let url = scene.drivers.places().fill(url, Fill::default())?;
+                    Ok(Queue::Http(Switch {
+                        before: before(&format!("retry queue {url}"))?,
+                        url,
+                        rate: *rate,
+                        within: *within,
+                    }))
+                }
+                RetryQueue::Kafka(queue) => Ok(Queue::Kafka(Topic {
+                    cluster: scene.drivers.kafka(&queue.cluster)?,
+                    before: before(&format!("retry topic {} at Kafka {}", queue.topic, queue.cluster))?,
+                    queue,
+                })),
+            }
         })
         .collect()
+}
+
+pub(super) fn count(n: u64) -> String {
+    thousands(n as f64)
 }
 
 pub(super) fn unknown(step: StepId, error: &DriverError) -> StepEnd {
@@ -155,61 +84,19 @@ pub(super) fn joined(ends: Vec<StepEnd>) -> StepEnd {
 /// Holds every queue whose backlog the drill has grown.
 pub async fn hold_retry(scene: &Scene) -> StepEnd {
     let hold = async |queue: Result<Queue<'_>, DriverError>| match queue {
-        Ok(queue) => hold_one(scene, &queue).await,
+        Ok(Queue::Http(switch)) => retry_http::hold(scene, &switch).await,
+        Ok(Queue::Kafka(topic)) => retry_kafka::hold(scene, &topic).await,
         Err(error) => unknown(StepId::Retry, &error),
     };
     joined(together(queues(scene).into_iter().map(hold)).await)
 }
 
-async fn hold_one(scene: &Scene, queue: &Queue<'_>) -> StepEnd {
-    let now = match queue.read(scene, scene.deadline()).await {
-        Ok(now) => now,
-        Err(error) => {
-            let leftover = queue.unread(StepId::Retry, &error);
-            return StepEnd::of(StepState::Failed, error.to_string(), vec![leftover]);
-        }
-    };
-    let backlog = format!("backlog {}", count(now.backlog));
-    if now.held {
-        let note = if queue.before.held {
-            ", held before the drill"
-        } else {
-            ""
-        };
-        return StepEnd::new(StepState::Held, format!("{backlog}{note}"));
-    }
-    if now.backlog <= queue.back_at() {
-        return StepEnd::new(StepState::Nothing, backlog);
-    }
-    match queue.set(scene, true, now.rate).await {
-        Ok(()) => StepEnd::new(StepState::Held, backlog),
-        Err(error) => {
-            let what = format!("retry queue {} is not held, {backlog}", queue.url);
-            let leftover = unread(StepId::Retry, what, &error, queue.by_hand(true, now.rate));
-            StepEnd::of(StepState::Failed, error.to_string(), vec![leftover])
-        }
-    }
-}
-
 /// Queues that are not as before, or cannot be read. A backlog that only wavers is looked at again.
 pub(super) async fn not_as_before(scene: &Scene) -> Vec<Leftover> {
-    let look = async |queue: Result<Queue<'_>, DriverError>| {
-        let queue = match queue {
-            Ok(queue) => queue,
-            Err(error) => return unknown(StepId::Release, &error).leftovers,
-        };
-        let mut left = None;
-        for _ in 0..5 {
-            left = match queue.read(scene, scene.deadline()).await {
-                Ok(now) => queue.leftover(&now),
-                Err(error) => return vec![queue.unread(StepId::Release, &error)],
-            };
-            if left.is_none() {
-                break;
-            }
-            scene.pause().await;
-        }
-        left.into_iter().collect()
+    let look = async |queue: Result<Queue<'_>, DriverError>| match queue {
+        Ok(Queue::Http(switch)) => retry_http::not_as_before(scene, &switch).await,
+        Ok(Queue::Kafka(topic)) => retry_kafka::not_as_before(scene, &topic).await,
+        Err(error) => unknown(StepId::Release, &error).leftovers,
     };
     together(queues(scene).into_iter().map(look))
         .await
@@ -220,11 +107,12 @@ pub(super) async fn not_as_before(scene: &Scene) -> Vec<Leftover> {
 
 /// Messages over where the backlogs were, and what could not be read.
 pub(super) async fn backlog_over(scene: &Scene) -> (u64, Vec<String>) {
-    let look = async |queue: Result<Queue<'_>, DriverError>| {
-        let queue = queue?;
-        let now = queue.read(scene, scene.deadline()).await?;
-        let over = now.backlog.saturating_sub(queue.back_at());
-        Ok::<u64, DriverError>(over)
+    let look = async |queue: Result<Queue<'_>, DriverError>| match queue? {
+        Queue::Http(switch) => {
+            let now = switch.read(scene, scene.deadline()).await?;
+            Ok::<u64, DriverError>(now.backlog.saturating_sub(switch.back_at()))
+        }
+        Queue::Kafka(topic) => Ok(topic.settled(scene).await?.backlog().saturating_sub(topic.back_at())),
     };
     let (mut over, mut unknown) = (0, Vec::new());
     for one in together(queues(scene).into_iter().map(look)).await {

@@ -129,6 +129,7 @@ pub(in crate::metrics) fn environment(metrics: MetricsSource) -> Environment {
         metrics,
         services: BTreeMap::new(),
         redis: BTreeMap::new(),
+        kafka: BTreeMap::new(),
         gateways: BTreeMap::new(),
         notify: vec![],
     }

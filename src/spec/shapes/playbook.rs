@@ -172,11 +172,50 @@ pub(in crate::spec) static REDIS_FLAGS: Shape = Shape {
 pub(in crate::spec) static QUEUE: Shape = Shape {
     name: "a retry queue",
     doc: "A retry queue: held while breakers and pools come back, then let go at a rate.",
-    keys: &[need(
-        "http",
-        Form::Map(&HTTP_QUEUE),
-        "The application's own switch.",
-    )],
+    keys: &[
+        may(
+            "kafka",
+            Form::Map(&KAFKA_QUEUE),
+            "A topic of Kafka, held and let go by its consumers' quota.",
+        ),
+        may(
+            "http",
+            Form::Map(&HTTP_QUEUE),
+            "The application's own switch.",
+        ),
+    ],
+    rules: &[Rule::Choose(&["kafka", "http"])],
+};
+
+pub(in crate::spec) static KAFKA_QUEUE: Shape = Shape {
+    name: "a Kafka retry queue",
+    doc: "A retry topic. It is held and let go by a client quota, which goes back to what it was.",
+    keys: &[
+        need("cluster", NAME, "The cluster's name in the environment."),
+        need("topic", TOKEN, "The topic."),
+        need("group", TOKEN, "The consumers' group."),
+        or(
+            "reset",
+            Form::Word(&[
+                ("earliest", "with the oldest message"),
+                ("latest", "with the next message"),
+            ]),
+            "earliest",
+            "Where the group begins in a partition without a committed offset: the consumers' `auto.offset.reset`.",
+        ),
+        may(
+            "user",
+            TOKEN,
+            "The user that the consumers log in as. Left out, their client ids are limited, whoever the user.",
+        ),
+        may(
+            "clients",
+            TOKENS,
+            "The consumers' client ids. Left out: those of the group's members when the run is prepared.",
+        ),
+        need("release", Form::Map(&RELEASE), "How fast it is let go."),
+        or("within", DURATION, "15m", "How long the release may take."),
+    ],
     rules: &[],
 };
 

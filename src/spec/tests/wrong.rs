@@ -70,7 +70,7 @@ fn a_wrong_key_or_type_is_shown_with_its_line_and_the_nearest_name() {
         (
             "a kind of queue that does not exist",
             "retry_queues: [{http: ",
-            "retry_queues: [{kafka: ",
+            "retry_queues: [{rabbit: ",
         ),
         (
             "a restart that does not exist",

@@ -94,6 +94,7 @@ async fn queues_fail(address: &str, case: &str) {
             backlog: 0,
             held: false,
             rate: None,
+            quotas: vec![],
         }],
         ..Snapshot::default()
     });

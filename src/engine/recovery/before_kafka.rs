@@ -1,0 +1,152 @@
+//! How a retry topic of Kafka and its consumers' quotas stand before the drill.
+
+use tokio::time::Instant;
+
+use crate::{
+    drivers::{Drivers, error::DriverError, kafka::KafkaCluster},
+    model::{
+        event::{Check, CheckOutcome},
+        playbook::KafkaQueue,
+        quota::{Payer, QuotaSeen},
+        snapshot::RetryQueueSeen,
+    },
+};
+
+use super::{
+    retry::count,
+    retry_kafka::{COMMIT, LOOK, rate},
+    snapshot::{Part, check, refused},
+};
+
+pub(super) async fn read_topic(drivers: &Drivers, entry: usize, queue: &KafkaQueue) -> Part<RetryQueueSeen> {
+    let KafkaQueue {
+        cluster,
+        topic,
+        group,
+        ..
+    } = queue;
+    let what = format!("retry topic {topic} of group {group} at Kafka {cluster}");
+    let look = async {
+        let cluster = drivers.kafka(cluster)?;
+        let backlog = smallest_backlog(&cluster, queue).await?;
+        let quotas = quotas(&cluster, queue).await?;
+        let mut checks = doubts(&cluster, queue, &what, &quotas).await?;
+        checks.insert(0, found(&what, backlog, &quotas));
+        Ok::<_, DriverError>((backlog, quotas, checks))
+    };
+    match look.await {
+        Err(error) => Part {
+            found: Vec::new(),
+            checks: vec![refused(what, &error)],
+        },
+        Ok((backlog, quotas, checks)) => Part {
+            found: vec![RetryQueueSeen {
+                entry,
+                backlog,
+                held: false,
+                rate: None,
+                quotas,
+            }],
+            checks,
+        },
+    }
+}
+
+/// The smallest backlog that one commit's time shows: what stands between two commits is not waiting.
+async fn smallest_backlog(cluster: &KafkaCluster, queue: &KafkaQueue) -> Result<u64, DriverError> {
+    let until = Instant::now() + COMMIT;
+    let look = async || {
+        let position = cluster.position(&queue.topic, &queue.group, queue.reset).await?;
+        Ok::<u64, DriverError>(position.backlog())
+    };
+    let mut smallest = look().await?;
+    while smallest > 0 && Instant::now() < until {
+        tokio::time::sleep(LOOK).await;
+        smallest = smallest.min(look().await?);
+    }
+    Ok(smallest)
+}
+
+/// The quotas of the consumers' client ids, and the right to change them.
+async fn quotas(cluster: &KafkaCluster, queue: &KafkaQueue) -> Result<Vec<QuotaSeen>, DriverError> {
+    let clients = match queue.clients.as_slice() {
+        [] => cluster.clients(&queue.group).await?.into_iter().collect(),
+        named => named.to_vec(),
+    };
+    if clients.is_empty() || clients.iter().any(String::is_empty) {
+        return Err(DriverError::NotThere {
+            what: format!("consumers of group {}", queue.group),
+            answer: "it has no member whose client id can be seen; start them, or name `clients` in the drill".into(),
+        });
+    }
+    let mut quotas = Vec::new();
+    for client in clients {
+        let payer = Payer {
+            user: queue.user.clone(),
+            client,
+        };
+        cluster.may_set_quota(&payer).await?;
+        let bytes = cluster.quota(&payer).await?;
+        quotas.push(QuotaSeen { payer, bytes });
+    }
+    Ok(quotas)
+}
+
+fn found(what: &str, backlog: u64, quotas: &[QuotaSeen]) -> Check {
+    let shown: Vec<String> = quotas.iter().map(|q| format!("{} {}", q.payer, rate(q.bytes))).collect();
+    let shown = format!("{} waiting; quota of {}", count(backlog), shown.join(", "));
+    let limited = quotas.iter().any(|q| q.bytes.is_some());
+    match limited {
+        false => check(what.to_owned(), CheckOutcome::Passed, shown, None),
+        true => check(
+            what.to_owned(),
+            CheckOutcome::Warned,
+            shown,
+            Some("a quota is there already: recovery stays below it and puts it back"),
+        ),
+    }
+}
+
+/// What makes a hold by quota uncertain.
+async fn doubts(
+    cluster: &KafkaCluster,
+    queue: &KafkaQueue,
+    what: &str,
+    quotas: &[QuotaSeen],
+) -> Result<Vec<Check>, DriverError> {
+    let mut checks = Vec::new();
+    if queue.user.is_none() {
+        let above = cluster.user_quotas().await?;
+        if above > 0 {
+            checks.push(check(
+                what.to_owned(),
+                CheckOutcome::Warned,
+                format!("{above} byte rates of users stand above one of a client id alone"),
+                Some("name the consumers' `user` in the drill, so that the hold is of user and client id"),
+            ));
+        }
+    }
+    let members = cluster.clients(&queue.group).await?;
+    let strangers: Vec<&str> = members
+        .iter()
+        .map(String::as_str)
+        .filter(|m| !quotas.iter().any(|q| q.payer.client == *m))
+        .collect();
+    if let Some(first) = strangers.first() {
+        checks.push(check(
+            what.to_owned(),
+            CheckOutcome::Warned,
+            format!("{} members of the group have other client ids: {first}", strangers.len()),
+            Some("name them under `clients`: nothing else of the group is held"),
+        ));
+    }
+    if let Err(error @ DriverError::Unauthorized { .. }) = cluster.may_read(&queue.topic).await {
+        checks.push(check(
+            what.to_owned(),
+            CheckOutcome::Warned,
+            error.to_string(),
+            Some("with Read on the topic the size of its messages is known, so that the release finds its rate sooner"),
+        ));
+    }
+    Ok(checks)
+}

@@ -1,0 +1,275 @@
+//! A retry topic of Kafka: its difference from the snapshot, its consumers' quotas, and how it is held by them.
+//!
+//! A broker mutes a consumer for as long as what it asked for is over its quota: a batch of B bytes at q bytes a second waits for
+//! B/q, less the window that the quota is measured over. So the quota of a hold is as low as keeps the batches out, and no lower:
+//! at one byte a second a megabyte would keep its consumer muted for eleven days after the quota is gone.
+
+use std::{collections::VecDeque, time::Duration};
+
+use tokio::time::Instant;
+
+use crate::{
+    drivers::{
+        error::DriverError,
+        kafka::{KafkaCluster, Position, Weight},
+    },
+    model::{
+        playbook::KafkaQueue,
+        quota::QuotaSeen,
+        recovery::{Leftover, StepId, StepState},
+        snapshot::RetryQueueSeen,
+        undo::ChangeIntent,
+    },
+};
+
+use super::{Scene, StepEnd, by_hand_kafka, retry::count, seen, unread};
+
+/// Between two looks at offsets.
+pub(super) const LOOK: Duration = Duration::from_millis(500);
+/// Consumers commit every five seconds unless they say otherwise: what a look within that time shows may be older.
+pub(super) const COMMIT: Duration = Duration::from_secs(6);
+/// The window that a broker measures a quota over: 11 samples of a second, unless it says otherwise.
+pub(super) const WINDOW: f64 = 11.0;
+/// How long a batch may keep its consumer muted after a hold, at most, in seconds.
+const MUTED: f64 = 10.0;
+/// What a batch is taken for where the topic may not be read: the producers' default `batch.size`.
+const UNREAD: Weight = Weight {
+    message: 1024.0,
+    batch: 16_384.0,
+};
+
+/// A retry topic, and how it was before.
+pub(super) struct Topic<'a> {
+    pub(super) queue: &'a KafkaQueue,
+    pub(super) cluster: KafkaCluster,
+    pub(super) before: &'a RetryQueueSeen,
+}
+
+impl Topic<'_> {
+    fn what(&self) -> String {
+        let KafkaQueue {
+            cluster,
+            topic,
+            group,
+            ..
+        } = self.queue;
+        format!("retry topic {topic} of group {group} at Kafka {cluster}")
+    }
+
+    /// A backlog is back where it was below this: what a tenth of a second lets go is on its way, not waiting.
+    pub(super) fn back_at(&self) -> u64 {
+        let moving = (self.queue.rate / 10.0).ceil() as u64;
+        self.before.backlog + moving.max(self.before.backlog / 10)
+    }
+
+    pub(super) async fn position(&self, scene: &Scene) -> Result<Position, DriverError> {
+        let KafkaQueue {
+            topic, group, reset, ..
+        } = self.queue;
+        scene
+            .persist(scene.deadline(), || self.cluster.position(topic, group, *reset))
+            .await
+    }
+
+    /// The position as soon as it is back where it was, or the nearest to it that one commit's time shows.
+    pub(super) async fn settled(&self, scene: &Scene) -> Result<Position, DriverError> {
+        let until = Instant::now() + COMMIT;
+        let mut best = self.position(scene).await?;
+        while best.backlog() > self.back_at() && Instant::now() < until {
+            tokio::time::sleep(LOOK).await;
+            let now = self.position(scene).await?;
+            if now.backlog() < best.backlog() {
+                best = now;
+            }
+        }
+        Ok(best)
+    }
+
+    /// How large the waiting messages are. Where that cannot be seen, a usual size: the measured rate corrects it.
+    pub(super) async fn weight(&self, now: &Position) -> Weight {
+        match self.cluster.weight(&self.queue.topic, now).await {
+            Ok(Some(weight)) => weight,
+            Ok(None) | Err(_) => UNREAD,
+        }
+    }
+
+    pub(super) async fn quota(&self, scene: &Scene, before: &QuotaSeen) -> Result<Option<f64>, DriverError> {
+        scene
+            .persist(scene.deadline(), || self.cluster.quota(&before.payer))
+            .await
+    }
+
+    /// Sets every consumer's quota, each written down first, and reads each back. What stands so already is not touched.
+    pub(super) async fn set(
+        &self,
+        scene: &Scene,
+        to: impl Fn(&QuotaSeen) -> Option<f64>,
+    ) -> Result<(), DriverError> {
+        for before in &self.before.quotas {
+            let to = to(before);
+            if self.quota(scene, before).await? == to {
+                continue;
+            }
+            let change = ChangeIntent::Quota {
+                cluster: self.queue.cluster.clone(),
+                before: before.clone(),
+                to,
+            };
+            scene.bus.intend(change).await;
+            let set = || self.cluster.set_quota(&before.payer, to);
+            scene.persist(scene.deadline(), set).await?;
+            self.proves(scene, before, to).await?;
+        }
+        Ok(())
+    }
+
+    /// A broker learns of a change from the controller a moment later.
+    async fn proves(&self, scene: &Scene, before: &QuotaSeen, to: Option<f64>) -> Result<(), DriverError> {
+        let deadline = scene.deadline();
+        loop {
+            let now = self.quota(scene, before).await?;
+            if now == to {
+                return Ok(());
+            }
+            if Instant::now() >= deadline {
+                return Err(DriverError::Conflict {
+                    what: format!("quota of {} at Kafka {}", before.payer, self.queue.cluster),
+                    answer: format!("set to {}, but it reads {}", rate(to), rate(now)),
+                });
+            }
+            scene.pause().await;
+        }
+    }
+
+    /// Every quota as it stood before the drill.
+    pub(super) async fn put_back(&self, scene: &Scene) -> Result<(), DriverError> {
+        self.set(scene, |before| before.bytes).await
+    }
+
+    /// Every quota at this rate, and none above what it was.
+    pub(super) async fn limit(&self, scene: &Scene, bytes: f64) -> Result<(), DriverError> {
+        let whole = bytes.ceil().max(1.0);
+        self.set(scene, |before| Some(before.bytes.map_or(whole, |b| b.min(whole)))).await
+    }
+
+    fn put_back_by_hand(&self, scene: &Scene) -> Option<String> {
+        let cluster = scene.plan.environment.kafka.get(&self.queue.cluster)?;
+        Some(by_hand_kafka::set_quotas(cluster, &self.before.quotas))
+    }
+
+    /// What is not as before at this position.
+    pub(super) async fn differences(&self, scene: &Scene, now: &Position) -> Vec<Leftover> {
+        let mut left = Vec::new();
+        for before in &self.before.quotas {
+            let what = format!("quota of {} at Kafka {}", before.payer, self.queue.cluster);
+            match self.quota(scene, before).await {
+                Ok(bytes) if bytes == before.bytes => {}
+                Ok(bytes) => {
+                    let (what, why) = (format!("{what} ({})", rate(bytes)), format!("it was {}", rate(before.bytes)));
+                    left.push(seen(StepId::Release, what, why, self.put_back_by_hand(scene)));
+                }
+                Err(error) => left.push(unread(StepId::Release, what, &error, self.put_back_by_hand(scene))),
+            }
+        }
+        if now.backlog() > self.back_at() {
+            let why = format!("{} waiting, {} before", count(now.backlog()), count(self.before.backlog));
+            left.push(seen(StepId::Release, self.what(), why, None));
+        }
+        left
+    }
+
+    pub(super) fn unread(&self, step: StepId, error: &DriverError) -> Leftover {
+        unread(step, self.what(), error, None)
+    }
+
+    fn payers(&self) -> String {
+        let payers: Vec<String> = self.before.quotas.iter().map(|q| q.payer.to_string()).collect();
+        payers.join(", ")
+    }
+}
+
+/// A quota in words.
+pub(super) fn rate(bytes: Option<f64>) -> String {
+    bytes.map_or_else(|| "none".to_owned(), |b| format!("{b} B/s"))
+}
+
+/// Holds the topic if its backlog has grown: sets the quotas, then watches until the group really stands still.
+pub(super) async fn hold(scene: &Scene, topic: &Topic<'_>) -> StepEnd {
+    let failed = |error: DriverError| {
+        let leftover = topic.unread(StepId::Retry, &error);
+        StepEnd::of(StepState::Failed, error.to_string(), vec![leftover])
+    };
+    let now = match topic.settled(scene).await {
+        Ok(now) => now,
+        Err(error) => return failed(error),
+    };
+    let backlog = format!("backlog {}", count(now.backlog()));
+    if now.backlog() <= topic.back_at() {
+        return StepEnd::new(StepState::Nothing, backlog);
+    }
+    scene.working(StepId::Retry, backlog.clone());
+    let bytes = held_at(topic.weight(&now).await);
+    if let Err(error) = topic.limit(scene, bytes).await {
+        return failed(error);
+    }
+    match stands_still(scene, topic).await {
+        Err(error) => failed(error),
+        Ok((pace, true)) => StepEnd::new(
+            StepState::Held,
+            format!("{backlog}, {pace:.1}/s measured; {} at {bytes} B/s", topic.payers()),
+        ),
+        Ok((pace, false)) => {
+            let why = format!(
+                "its consumers go on at {pace:.1}/s under a quota of {bytes} B/s for {}; another quota stands above it, or they have other client ids: name `user` and `clients` in the drill",
+                topic.payers()
+            );
+            let left = seen(StepId::Retry, format!("{} is not held, {backlog}", topic.what()), why.clone(), None);
+            StepEnd::of(StepState::Failed, why, vec![left])
+        }
+    }
+}
+
+/// A quota that lets no batch of this size through, and mutes for no longer than it must.
+fn held_at(weight: Weight) -> f64 {
+    (weight.batch / (WINDOW + MUTED)).ceil()
+}
+
+/// Watches offsets until one commit's time shows no more than a tenth of the release's rate, or the step's time is over: messages
+/// that a consumer has fetched already are still worked off. The pace, and whether that is still.
+async fn stands_still(scene: &Scene, topic: &Topic<'_>) -> Result<(f64, bool), DriverError> {
+    let deadline = scene.deadline() + COMMIT;
+    let mut looks = VecDeque::new();
+    loop {
+        let now = topic.position(scene).await?;
+        looks.push_back((Instant::now(), now));
+        while looks.get(1).is_some_and(|(at, _)| at.elapsed() >= COMMIT) {
+            looks.pop_front();
+        }
+        let ((first_at, first), (_, last)) = match (looks.front(), looks.back()) {
+            (Some(first), Some(last)) => (first, last),
+            _ => continue,
+        };
+        let seconds = first_at.elapsed().as_secs_f64();
+        let pace = last.moved_since(first) as f64 / seconds.max(0.5);
+        let still = first_at.elapsed() >= COMMIT && pace <= topic.queue.rate / 10.0;
+        if still || Instant::now() >= deadline {
+            return Ok((pace, still));
+        }
+        scene.working(StepId::Retry, format!("backlog {}, {pace:.1}/s measured", count(last.backlog())));
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// What is not as before, or cannot be read.
+pub(super) async fn not_as_before(scene: &Scene, topic: &Topic<'_>) -> Vec<Leftover> {
+    match topic.settled(scene).await {
+        Ok(now) => topic.differences(scene, &now).await,
+        Err(error) => {
+            let mut left = vec![topic.unread(StepId::Release, &error)];
+            // A topic that cannot be read says nothing of the quotas: they are looked at all the same.
+            let nowhere = Position { partitions: Vec::new() };
+            left.extend(topic.differences(scene, &nowhere).await);
+            left
+        }
+    }
+}
