@@ -83,7 +83,12 @@ impl Environment {
         });
         let kafka = self.kafka.values().filter_map(|k| Some(&k.sasl.as_ref()?.login().password));
         let hooks = self.notify.iter().filter_map(|w| w.token.as_ref());
-        metrics.into_iter().chain(redis).chain(kafka).chain(hooks).collect()
+        metrics
+            .into_iter()
+            .chain(redis)
+            .chain(kafka)
+            .chain(hooks)
+            .collect()
     }
 }
 

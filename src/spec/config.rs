@@ -236,7 +236,11 @@ fn servers<T>(fields: &Fields, key: &str, read: impl Fn(&Node) -> Option<T>) -> 
 fn read_kafka(fields: &Fields) -> Option<Kafka> {
     let bootstrap = fields.ones("bootstrap", values::address);
     if fields.is_empty_list("bootstrap") {
-        fields.wrong("bootstrap", Problem::MissingKey, Bad::new("a cluster without an address"));
+        fields.wrong(
+            "bootstrap",
+            Problem::MissingKey,
+            Bad::new("a cluster without an address"),
+        );
     }
     let tls = fields.map("tls").map(|tls| KafkaTls {
         ca_file: tls.one("ca", values::token),
@@ -247,14 +251,11 @@ fn read_kafka(fields: &Fields) -> Option<Kafka> {
         None => None,
     };
     if let (Some(KafkaSasl::Plain(_)), None) = (&sasl, &tls) {
-        let bad = Bad::new("PLAIN without TLS sends the password as it is").help("add `tls: {}`, or use SCRAM");
+        let bad =
+            Bad::new("PLAIN without TLS sends the password as it is").help("add `tls: {}`, or use SCRAM");
         fields.doubtful("sasl", bad);
     }
-    Some(Kafka {
-        bootstrap,
-        tls,
-        sasl,
-    })
+    Some(Kafka { bootstrap, tls, sasl })
 }
 
 fn read_sasl(fields: &Fields) -> Option<KafkaSasl> {
@@ -263,7 +264,9 @@ fn read_sasl(fields: &Fields) -> Option<KafkaSasl> {
         ("scram_sha_256", KafkaSasl::ScramSha256),
         ("scram_sha_512", KafkaSasl::ScramSha512),
     ];
-    let (login, kind) = kinds.iter().find_map(|(key, kind)| Some((fields.map(key)?, kind)))?;
+    let (login, kind) = kinds
+        .iter()
+        .find_map(|(key, kind)| Some((fields.map(key)?, kind)))?;
     let (user, password) = (login.one("user", values::token), secret::read(&login, "password"));
     Some(kind(KafkaLogin {
         user: user?,

@@ -13,7 +13,8 @@ use crate::model::{
     amount::Share,
     ids::{CommandName, ServerName, ServiceName},
     playbook::{
-        Breakers, Command, Flags, Gateway, KafkaQueue, OffsetReset, Playbook, PoolDrain, Restart, RetryQueue, Via,
+        Breakers, Command, Flags, Gateway, KafkaQueue, OffsetReset, Playbook, PoolDrain, Restart, RetryQueue,
+        Via,
     },
     recovery::StepId,
     time::Span,
@@ -195,7 +196,11 @@ fn read_kafka_queue(fields: &Fields) -> Option<KafkaQueue> {
     let user = fields.one("user", kafka_name);
     let clients = fields.ones("clients", kafka_name);
     if fields.list("clients").len() > MANY {
-        fields.wrong("clients", Problem::TooMuch, Bad::new(format!("more than {MANY} client ids")));
+        fields.wrong(
+            "clients",
+            Problem::TooMuch,
+            Bad::new(format!("more than {MANY} client ids")),
+        );
     }
     super::dashboard::each_once(fields.report, fields.list("clients").into_iter());
     let (rate, within) = read_release(fields);

@@ -84,7 +84,9 @@ fn client_config(what: &str, tls: &KafkaTls) -> Result<ClientConfig, DriverError
     match &tls.ca_file {
         Some(file) => {
             for certificate in chain(file).map_err(setup)? {
-                roots.add(certificate).map_err(|e| setup(format!("{file}: {e}")))?;
+                roots
+                    .add(certificate)
+                    .map_err(|e| setup(format!("{file}: {e}")))?;
             }
         }
         None => {
@@ -92,7 +94,9 @@ fn client_config(what: &str, tls: &KafkaTls) -> Result<ClientConfig, DriverError
         }
     }
     if roots.is_empty() {
-        return Err(setup("no certificate authority is known; name one as `tls: {ca: FILE}`".into()));
+        return Err(setup(
+            "no certificate authority is known; name one as `tls: {ca: FILE}`".into(),
+        ));
     }
     let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
@@ -101,9 +105,12 @@ fn client_config(what: &str, tls: &KafkaTls) -> Result<ClientConfig, DriverError
     match &tls.client_cert {
         None => Ok(config.with_no_client_auth()),
         Some(own) => {
-            let key = PrivateKeyDer::from_pem_file(&own.key_file).map_err(|e| setup(format!("{}: {e}", own.key_file)))?;
+            let key = PrivateKeyDer::from_pem_file(&own.key_file)
+                .map_err(|e| setup(format!("{}: {e}", own.key_file)))?;
             let own_chain = chain(&own.cert_file).map_err(setup)?;
-            config.with_client_auth_cert(own_chain, key).map_err(|e| setup(e.to_string()))
+            config
+                .with_client_auth_cert(own_chain, key)
+                .map_err(|e| setup(e.to_string()))
         }
     }
 }

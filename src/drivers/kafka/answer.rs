@@ -21,7 +21,9 @@ pub(super) fn check(code: i16, said: Option<&str>, what: &str) -> Result<(), Dri
         },
         31 => DriverError::Unauthorized {
             what,
-            answer: answer("Cluster authorization failed: it needs AlterConfigs and DescribeConfigs on the cluster"),
+            answer: answer(
+                "Cluster authorization failed: it needs AlterConfigs and DescribeConfigs on the cluster",
+            ),
         },
         33 => DriverError::Unauthorized {
             what,
@@ -75,7 +77,13 @@ mod tests {
         assert!(check(6, None, "x").unwrap_err().may_pass());
         assert!(!check(42, Some("no"), "x").unwrap_err().may_pass());
         let refused = check(31, Some("Cluster authorization failed."), "Kafka main").unwrap_err();
-        assert!(!refused.may_pass() && refused.to_string().contains("AlterConfigs and DescribeConfigs"), "{refused}");
-        assert!(matches!(check(30, None, "x"), Err(DriverError::Unauthorized { .. })));
+        assert!(
+            !refused.may_pass() && refused.to_string().contains("AlterConfigs and DescribeConfigs"),
+            "{refused}"
+        );
+        assert!(matches!(
+            check(30, None, "x"),
+            Err(DriverError::Unauthorized { .. })
+        ));
     }
 }

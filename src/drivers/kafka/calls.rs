@@ -180,10 +180,7 @@ impl Call for DescribeGroup<'_> {
                 r.bytes()?;
                 Ok(client)
             })?;
-            Ok(GroupSeen {
-                error,
-                clients,
-            })
+            Ok(GroupSeen { error, clients })
         })
     }
 }

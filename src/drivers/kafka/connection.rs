@@ -18,7 +18,9 @@ use crate::{
 use super::{
     access::{Access, By, Login},
     answer::check,
-    calls::{ApiVersions, DescribeGroup, Fetch, FindCoordinator, ListGroups, ListOffsets, Metadata, OffsetFetch},
+    calls::{
+        ApiVersions, DescribeGroup, Fetch, FindCoordinator, ListGroups, ListOffsets, Metadata, OffsetFetch,
+    },
     quota::{AlterQuota, DescribeQuotas},
     sasl::{SaslAuthenticate, SaslHandshake},
     scram::Scram,
@@ -88,7 +90,9 @@ impl Connection {
         match connection.greet(access.login.as_ref()).await {
             Ok(()) => Ok(connection),
             // Nothing has been asked yet: whatever broke here broke without an effect.
-            Err(DriverError::TimedOut { after, .. }) => Err(unreachable(format!("no greeting within {after}"))),
+            Err(DriverError::TimedOut { after, .. }) => {
+                Err(unreachable(format!("no greeting within {after}")))
+            }
             Err(DriverError::Lost { why, .. }) => Err(unreachable(format!(
                 "it hung up during the greeting: {why}; does it want TLS or a login?"
             ))),
@@ -100,7 +104,10 @@ impl Connection {
         let (code, known) = self.call(&ApiVersions).await?;
         check(code, None, &format!("{}: ApiVersions", self.what))?;
         for (key, version, name) in NEEDED {
-            if !known.iter().any(|(k, low, high)| *k == key && (*low..=*high).contains(&version)) {
+            if !known
+                .iter()
+                .any(|(k, low, high)| *k == key && (*low..=*high).contains(&version))
+            {
                 return Err(DriverError::Garbage {
                     what: self.what.clone(),
                     why: format!("it has no {name} of version {version}; Kafka 2.6 and later have it"),
@@ -114,7 +121,12 @@ impl Connection {
     }
 
     async fn log_in(&mut self, login: &Login) -> Result<(), DriverError> {
-        let what = format!("{}: login of {} by {}", self.what, login.user, login.by.mechanism());
+        let what = format!(
+            "{}: login of {} by {}",
+            self.what,
+            login.user,
+            login.by.mechanism()
+        );
         let mechanism = login.by.mechanism();
         let (code, offered) = self.call(&SaslHandshake { mechanism }).await?;
         check(code, Some(&format!("it offers {}", offered.join(", "))), &what)?;
@@ -204,7 +216,10 @@ impl Connection {
         }
         // It grows with what comes, not with what is promised.
         let mut answer = Vec::new();
-        let read = (&mut self.stream).take(length.into()).read_to_end(&mut answer).await?;
+        let read = (&mut self.stream)
+            .take(length.into())
+            .read_to_end(&mut answer)
+            .await?;
         match read == length as usize {
             true => Ok(answer),
             false => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -218,7 +233,10 @@ async fn reach(address: &str, access: &Access) -> io::Result<Box<dyn Stream>> {
     let Some(tls) = &access.tls else {
         return Ok(Box::new(tcp));
     };
-    let host = address.rsplit_once(':').map_or(address, |(host, _)| host).trim_matches(['[', ']']);
+    let host = address
+        .rsplit_once(':')
+        .map_or(address, |(host, _)| host)
+        .trim_matches(['[', ']']);
     let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
     let stream = TlsConnector::from(tls.clone()).connect(name, tcp).await?;
     Ok(Box::new(stream))
@@ -232,5 +250,8 @@ fn nonce(what: &str) -> Result<String, DriverError> {
         why: "the system gives no random bytes".into(),
     };
     ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut bytes).map_err(setup)?;
-    Ok(base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes))
+    Ok(base64::Engine::encode(
+        &base64::engine::general_purpose::STANDARD,
+        bytes,
+    ))
 }

@@ -16,13 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::Mutex;
 
 use crate::model::{
-    environment::Kafka,
-    ids::ServerName,
-    playbook::OffsetReset,
-    quota::Payer,
-    secret::Secrets,
-    text::harmless,
-    time::Span,
+    environment::Kafka, ids::ServerName, playbook::OffsetReset, quota::Payer, secret::Secrets,
+    text::harmless, time::Span,
 };
 
 use super::error::DriverError;
@@ -71,7 +66,10 @@ pub struct Position {
 impl Position {
     /// Offsets between the group and the ends of the logs: messages, and the marks of transactions.
     pub fn backlog(&self) -> u64 {
-        self.partitions.iter().map(|p| (p.end - p.at).max(0).unsigned_abs()).sum()
+        self.partitions
+            .iter()
+            .map(|p| (p.end - p.at).max(0).unsigned_abs())
+            .sum()
     }
 
     /// How far the group has come since `earlier`.
@@ -119,7 +117,12 @@ impl KafkaCluster {
     ///
     /// # Errors
     /// [`DriverError::NotThere`] for an unknown topic or group: an unknown group has no backlog of 0.
-    pub async fn position(&self, topic: &str, group: &str, reset: OffsetReset) -> Result<Position, DriverError> {
+    pub async fn position(
+        &self,
+        topic: &str,
+        group: &str,
+        reset: OffsetReset,
+    ) -> Result<Position, DriverError> {
         let leaders = self.leaders(topic).await?;
         let coordinator = self.coordinator(group).await?;
         let partitions: Vec<i32> = leaders.values().flatten().copied().collect();
@@ -151,7 +154,10 @@ impl KafkaCluster {
                     })
                 };
                 let (start, end) = (end(&first)?, end(&last)?);
-                let known = committed.get(partition).copied().filter(|at| (start..=end).contains(at));
+                let known = committed
+                    .get(partition)
+                    .copied()
+                    .filter(|at| (start..=end).contains(at));
                 let at = known.unwrap_or(match (reset, committed.get(partition)) {
                     // What was committed has been deleted since: the oldest message that is left comes next, whatever the policy
                     // would skip.
@@ -250,7 +256,11 @@ impl KafkaCluster {
         let answer = self.ask_any(&DescribeQuotas::Of(payer)).await?;
         let what = format!("{}: quota of {payer}", self.what);
         check(answer.error, answer.message.as_deref(), &what)?;
-        Ok(answer.entries.iter().filter(|e| e.is_of(payer)).find_map(|e| e.byte_rate()))
+        Ok(answer
+            .entries
+            .iter()
+            .filter(|e| e.is_of(payer))
+            .find_map(|e| e.byte_rate()))
     }
 
     /// Byte rates of users, with or without a client id: they stand above those of a client id alone.
@@ -259,7 +269,11 @@ impl KafkaCluster {
     /// [`DriverError`].
     pub async fn user_quotas(&self) -> Result<usize, DriverError> {
         let answer = self.ask_any(&DescribeQuotas::Any(&["user"])).await?;
-        check(answer.error, answer.message.as_deref(), &format!("{}: quotas of users", self.what))?;
+        check(
+            answer.error,
+            answer.message.as_deref(),
+            &format!("{}: quotas of users", self.what),
+        )?;
         Ok(answer.entries.iter().filter(|e| e.byte_rate().is_some()).count())
     }
 
@@ -297,7 +311,13 @@ impl KafkaCluster {
         }
     }
 
-    async fn ends(&self, leader: &str, topic: &str, partitions: &[i32], end: End) -> Result<BTreeMap<i32, i64>, DriverError> {
+    async fn ends(
+        &self,
+        leader: &str,
+        topic: &str,
+        partitions: &[i32],
+        end: End,
+    ) -> Result<BTreeMap<i32, i64>, DriverError> {
         let call = ListOffsets {
             topic,
             partitions,
@@ -341,7 +361,11 @@ impl KafkaCluster {
 
     async fn coordinator(&self, group: &str) -> Result<String, DriverError> {
         let seen = self.ask_any(&FindCoordinator { group }).await?;
-        check(seen.error, seen.message.as_deref(), &format!("{}: group {group}", self.what))?;
+        check(
+            seen.error,
+            seen.message.as_deref(),
+            &format!("{}: group {group}", self.what),
+        )?;
         Ok(seen.address)
     }
 

@@ -33,16 +33,21 @@ pub(super) struct QuotaEntry {
 
 impl QuotaEntry {
     pub(super) fn byte_rate(&self) -> Option<f64> {
-        self.values.iter().find(|(key, _)| key == BYTE_RATE).map(|(_, value)| *value)
+        self.values
+            .iter()
+            .find(|(key, _)| key == BYTE_RATE)
+            .map(|(_, value)| *value)
     }
 
     /// Whether it is of this payer and no other.
     pub(super) fn is_of(&self, payer: &Payer) -> bool {
         let kinds = kinds(payer);
         self.entity.len() == kinds.len()
-            && kinds
-                .iter()
-                .all(|(kind, name)| self.entity.iter().any(|(k, n)| k == kind && n.as_deref() == Some(*name)))
+            && kinds.iter().all(|(kind, name)| {
+                self.entity
+                    .iter()
+                    .any(|(k, n)| k == kind && n.as_deref() == Some(*name))
+            })
     }
 }
 

@@ -83,15 +83,24 @@ impl Scram {
         let nonce = nonce.ok_or("SCRAM: the server's nonce does not continue ours")?;
         let salt = field("s=").and_then(|s| BASE64.decode(s).ok());
         let salt = salt.ok_or("SCRAM: no salt")?;
-        let iterations = field("i=").and_then(|i| i.parse::<u32>().ok()).filter(|i| *i <= ITERATIONS);
-        let iterations = iterations.and_then(NonZeroU32::new).ok_or("SCRAM: a wrong count of iterations")?;
+        let iterations = field("i=")
+            .and_then(|i| i.parse::<u32>().ok())
+            .filter(|i| *i <= ITERATIONS);
+        let iterations = iterations
+            .and_then(NonZeroU32::new)
+            .ok_or("SCRAM: a wrong count of iterations")?;
         let salted = self.hash.salted(password, &salt, iterations);
         let last = format!("c=biws,r={nonce}");
         let signed = format!("{},{server},{last}", self.first);
         let client_key = self.hash.hmac(&salted, b"Client Key");
         let stored_key = self.hash.digest(client_key.as_ref());
         let signature = self.hash.hmac(stored_key.as_ref(), signed.as_bytes());
-        let proof: Vec<u8> = client_key.as_ref().iter().zip(signature.as_ref()).map(|(a, b)| a ^ b).collect();
+        let proof: Vec<u8> = client_key
+            .as_ref()
+            .iter()
+            .zip(signature.as_ref())
+            .map(|(a, b)| a ^ b)
+            .collect();
         let proof = BASE64.encode(proof);
         let key = self.hash.key(self.hash.hmac(&salted, b"Server Key").as_ref());
         Ok((format!("{last},p={proof}"), Proof { key, signed }))
@@ -137,7 +146,14 @@ mod tests {
     fn a_server_that_does_not_continue_our_nonce_or_asks_for_endless_work_is_refused() {
         let scram = Scram::new(Hash::Sha512, "a=b,c", "abc".into());
         assert_eq!(scram.first(), "n,,n=a=3Db=2Cc,r=abc");
-        for server in ["", "r=abc,s=QQ==,i=1", "r=xbcd,s=QQ==,i=1", "r=abcd,s=QQ==,i=0", "r=abcd,s=QQ==,i=4000000000", "r=abcd,i=1"] {
+        for server in [
+            "",
+            "r=abc,s=QQ==,i=1",
+            "r=xbcd,s=QQ==,i=1",
+            "r=abcd,s=QQ==,i=0",
+            "r=abcd,s=QQ==,i=4000000000",
+            "r=abcd,i=1",
+        ] {
             assert!(scram.second(server, "p").is_err(), "{server}");
         }
     }

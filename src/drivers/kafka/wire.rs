@@ -168,7 +168,10 @@ mod tests {
     #[test]
     fn a_count_of_two_billion_reserves_nothing() {
         let bytes = [0x7f, 0xff, 0xff, 0xff, 1, 2];
-        assert_eq!(Reader::new(&bytes).all(Reader::i16).unwrap_err(), Torn("it ends early"));
+        assert_eq!(
+            Reader::new(&bytes).all(Reader::i16).unwrap_err(),
+            Torn("it ends early")
+        );
     }
 
     proptest! {

@@ -76,7 +76,9 @@ async fn quotas(cluster: &KafkaCluster, queue: &KafkaQueue) -> Result<Vec<QuotaS
     if clients.is_empty() || clients.iter().any(String::is_empty) {
         return Err(DriverError::NotThere {
             what: format!("consumers of group {}", queue.group),
-            answer: "it has no member whose client id can be seen; start them, or name `clients` in the drill".into(),
+            answer:
+                "it has no member whose client id can be seen; start them, or name `clients` in the drill"
+                    .into(),
         });
     }
     let mut quotas = Vec::new();
@@ -93,7 +95,10 @@ async fn quotas(cluster: &KafkaCluster, queue: &KafkaQueue) -> Result<Vec<QuotaS
 }
 
 fn found(what: &str, backlog: u64, quotas: &[QuotaSeen]) -> Check {
-    let shown: Vec<String> = quotas.iter().map(|q| format!("{} {}", q.payer, rate(q.bytes))).collect();
+    let shown: Vec<String> = quotas
+        .iter()
+        .map(|q| format!("{} {}", q.payer, rate(q.bytes)))
+        .collect();
     let shown = format!("{} waiting; quota of {}", count(backlog), shown.join(", "));
     let limited = quotas.iter().any(|q| q.bytes.is_some());
     match limited {
@@ -136,7 +141,10 @@ async fn doubts(
         checks.push(check(
             what.to_owned(),
             CheckOutcome::Warned,
-            format!("{} members of the group have other client ids: {first}", strangers.len()),
+            format!(
+                "{} members of the group have other client ids: {first}",
+                strangers.len()
+            ),
             Some("name them under `clients`: nothing else of the group is held"),
         ));
     }

@@ -7,14 +7,12 @@ use crate::model::{
 
 use super::by_hand::quoted;
 
-/// Every quota as it was before the drill.
-pub(super) fn set_quotas(cluster: &Kafka, quotas: &[QuotaSeen]) -> String {
-    let each = quotas.iter().map(|quota| set_quota(cluster, quota));
-    each.collect::<Vec<_>>().join(" && ")
-}
-
-fn set_quota(cluster: &Kafka, QuotaSeen { payer, bytes }: &QuotaSeen) -> String {
-    let user = payer.user.iter().map(|u| format!(" --entity-type users --entity-name {}", quoted(u)));
+/// One quota as it was before the drill.
+pub(super) fn set_quota(cluster: &Kafka, QuotaSeen { payer, bytes }: &QuotaSeen) -> String {
+    let user = payer
+        .user
+        .iter()
+        .map(|u| format!(" --entity-type users --entity-name {}", quoted(u)));
     let user: String = user.collect();
     let client = quoted(&payer.client);
     let change = match bytes {

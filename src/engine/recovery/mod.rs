@@ -22,6 +22,7 @@ mod ramp;
 mod release;
 mod release_http;
 mod release_kafka;
+mod release_pace;
 mod repair;
 mod restore;
 mod retry;

@@ -5,10 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::{
-    drivers::{
-        error::DriverError,
-        kafka::{Position, Weight},
-    },
+    drivers::{error::DriverError, kafka::Position},
     model::{
         recovery::{StepId, StepState},
         time::Span,
@@ -17,12 +14,15 @@ use crate::{
 
 use super::{
     Scene, StepEnd, elapsed,
+    release_pace::Pace,
     retry::count,
-    retry_kafka::{COMMIT, LOOK, Topic, WINDOW},
+    retry_kafka::{COMMIT, LOOK, Topic, WINDOW, held_at},
 };
 
 /// After the quota is gone, how long a consumer may still be muted: a window, and the commit that shows it.
 const UNMUTED: Duration = Duration::from_secs(WINDOW as u64 + COMMIT.as_secs() + 3);
+/// Between two changes of a quota.
+const SETTLE: Duration = Duration::from_secs(1);
 
 /// Lets the topic go at its rate until its backlog is back where it was, then puts the quotas back.
 pub(super) async fn release(scene: &Scene, topic: &Topic<'_>) -> Result<StepEnd, DriverError> {
@@ -37,7 +37,11 @@ pub(super) async fn release(scene: &Scene, topic: &Topic<'_>) -> Result<StepEnd,
         if !arrived {
             // Without its quota it would be the storm again: it goes on at the playbook's rate.
             let now = topic.position(scene).await?;
-            return Ok(StepEnd::of(StepState::Failed, detail, topic.differences(scene, &now).await));
+            return Ok(StepEnd::of(
+                StepState::Failed,
+                detail,
+                topic.differences(scene, &now).await,
+            ));
         }
         followed = detail;
     }
@@ -69,14 +73,14 @@ async fn unmuted(scene: &Scene, topic: &Topic<'_>, followed: &str) -> Result<Pos
 async fn follow(scene: &Scene, topic: &Topic<'_>, first: Position) -> Result<(bool, String), DriverError> {
     let begin = Instant::now();
     let deadline = begin + topic.queue.within.into();
-    let mut pace = Pace::starting(topic.queue.rate, topic.weight(&first).await, first.clone());
+    let mut run = Run::starting(topic, first.clone(), &first).await;
     loop {
         let now = topic.position(scene).await?;
         let detail = format!(
             "backlog {} → {} at {} of {}/s",
             count(first.backlog()),
             count(now.backlog()),
-            pace.measured(&now),
+            run.measured(&now),
             topic.queue.rate
         );
         if now.backlog() <= topic.back_at() {
@@ -84,39 +88,94 @@ async fn follow(scene: &Scene, topic: &Topic<'_>, first: Position) -> Result<(bo
             return Ok((true, format!("{detail} in {took}")));
         }
         if Instant::now() >= deadline {
-            let missing = format!("not back at {} within {}", count(topic.back_at()), topic.queue.within);
+            let missing = format!(
+                "not back at {} within {}",
+                count(topic.back_at()),
+                topic.queue.within
+            );
             return Ok((false, format!("{detail}; {missing}")));
         }
+        if let Some(which) = scene.bus.guard_holds() {
+            hold_again(scene, topic, &now, deadline, &which).await?;
+            let then = topic.position(scene).await?;
+            run = run.going_on(topic, &now, then).await;
+            continue;
+        }
         scene.waiting(StepId::Release, detail);
-        if let Some(bytes) = pace.quota(&now) {
+        if let Some(bytes) = run.quota(&now) {
             topic.limit(scene, bytes).await?;
         }
         tokio::time::sleep(LOOK).await;
     }
 }
 
-struct Pace {
-    rate: f64,
-    weight: Weight,
-    since: Instant,
-    from: Position,
-    set: Option<f64>,
+async fn hold_again(
+    scene: &Scene,
+    topic: &Topic<'_>,
+    now: &Position,
+    deadline: Instant,
+    which: &str,
+) -> Result<(), DriverError> {
+    topic.limit(scene, held_at(topic.weight(now).await)).await?;
+    while scene.bus.guard_holds().is_some() && Instant::now() < deadline {
+        scene.waiting(StepId::Release, format!("held again, the guard is bad: {which}"));
+        scene.pause().await;
+    }
+    Ok(())
 }
 
-impl Pace {
-    fn starting(rate: f64, weight: Weight, from: Position) -> Self {
-        Self { rate, weight, since: Instant::now(), from, set: None }
+/// A stretch in which the topic is let go, and what was measured in the stretches before it.
+struct Run {
+    pace: Pace,
+    since: Instant,
+    from: Position,
+    earlier: (f64, u64),
+    set: Option<(Instant, f64)>,
+}
+
+impl Run {
+    async fn starting(topic: &Topic<'_>, from: Position, seen: &Position) -> Self {
+        Self {
+            pace: Pace::new(topic.queue.rate, topic.weight(seen).await),
+            since: Instant::now(),
+            from,
+            earlier: (0.0, 0),
+            set: None,
+        }
+    }
+
+    async fn going_on(self, topic: &Topic<'_>, held: &Position, from: Position) -> Self {
+        let earlier = self.total(held);
+        let next = Self::starting(topic, from.clone(), &from).await;
+        Self { earlier, ..next }
+    }
+
+    fn total(&self, now: &Position) -> (f64, u64) {
+        let (seconds, moved) = self.earlier;
+        (
+            seconds + self.since.elapsed().as_secs_f64(),
+            moved + now.moved_since(&self.from),
+        )
     }
 
     fn measured(&self, now: &Position) -> String {
-        match self.since.elapsed().as_secs_f64() {
-            seconds if seconds >= 5.0 => format!("{:.1}/s measured", now.moved_since(&self.from) as f64 / seconds),
+        match self.total(now) {
+            (seconds, moved) if seconds >= WINDOW => format!("{:.1}/s measured", moved as f64 / seconds),
             _ => "a rate not measured yet".to_owned(),
         }
     }
 
-    fn quota(&mut self, _now: &Position) -> Option<f64> {
-        let q = self.rate * self.weight.message;
-        (self.set != Some(q)).then(|| { self.set = Some(q); q })
+    /// The next quota, if it differs enough from the last: each one is written down before it is set.
+    fn quota(&mut self, now: &Position) -> Option<f64> {
+        let bytes = self
+            .pace
+            .quota(self.since.elapsed().as_secs_f64(), now.moved_since(&self.from));
+        let same = self
+            .set
+            .is_some_and(|(at, set)| at.elapsed() < SETTLE || (bytes / set - 1.0).abs() < 0.05);
+        (!same).then(|| {
+            self.set = Some((Instant::now(), bytes));
+            bytes
+        })
     }
 }

@@ -32,7 +32,11 @@ impl Queue<'_> {
 
     /// Failed, with what is not known because of it.
     pub(super) fn failed(&self, step: StepId, error: &DriverError) -> StepEnd {
-        StepEnd::of(StepState::Failed, error.to_string(), vec![self.unread(step, error)])
+        StepEnd::of(
+            StepState::Failed,
+            error.to_string(),
+            vec![self.unread(step, error)],
+        )
     }
 }
 
@@ -61,6 +65,7 @@ pub(super) fn queues(scene: &Scene) -> Vec<Result<Queue<'_>, DriverError>> {
                 RetryQueue::Kafka(queue) => Ok(Queue::Kafka(Topic {
                     cluster: scene.drivers.kafka(&queue.cluster)?,
                     before: before(&format!("retry topic {} at Kafka {}", queue.topic, queue.cluster))?,
+                    reached: scene.plan.environment.kafka.get(&queue.cluster),
                     queue,
                 })),
             }
@@ -112,7 +117,11 @@ pub(super) async fn backlog_over(scene: &Scene) -> (u64, Vec<String>) {
             let now = switch.read(scene, scene.deadline()).await?;
             Ok::<u64, DriverError>(now.backlog.saturating_sub(switch.back_at()))
         }
-        Queue::Kafka(topic) => Ok(topic.settled(scene).await?.backlog().saturating_sub(topic.back_at())),
+        Queue::Kafka(topic) => Ok(topic
+            .settled(scene)
+            .await?
+            .backlog()
+            .saturating_sub(topic.back_at())),
     };
     let (mut over, mut unknown) = (0, Vec::new());
     for one in together(queues(scene).into_iter().map(look)).await {

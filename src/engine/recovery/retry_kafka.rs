@@ -14,6 +14,7 @@ use crate::{
         kafka::{KafkaCluster, Position, Weight},
     },
     model::{
+        environment::Kafka,
         playbook::KafkaQueue,
         quota::QuotaSeen,
         recovery::{Leftover, StepId, StepState},
@@ -43,6 +44,8 @@ pub(super) struct Topic<'a> {
     pub(super) queue: &'a KafkaQueue,
     pub(super) cluster: KafkaCluster,
     pub(super) before: &'a RetryQueueSeen,
+    /// How the cluster is reached, for the commands by hand.
+    pub(super) reached: Option<&'a Kafka>,
 }
 
 impl Topic<'_> {
@@ -149,12 +152,13 @@ impl Topic<'_> {
     /// Every quota at this rate, and none above what it was.
     pub(super) async fn limit(&self, scene: &Scene, bytes: f64) -> Result<(), DriverError> {
         let whole = bytes.ceil().max(1.0);
-        self.set(scene, |before| Some(before.bytes.map_or(whole, |b| b.min(whole)))).await
+        self.set(scene, |before| Some(before.bytes.map_or(whole, |b| b.min(whole))))
+            .await
     }
 
-    fn put_back_by_hand(&self, scene: &Scene) -> Option<String> {
-        let cluster = scene.plan.environment.kafka.get(&self.queue.cluster)?;
-        Some(by_hand_kafka::set_quotas(cluster, &self.before.quotas))
+    fn put_back_by_hand(&self, before: &QuotaSeen) -> Option<String> {
+        self.reached
+            .map(|cluster| by_hand_kafka::set_quota(cluster, before))
     }
 
     /// What is not as before at this position.
@@ -165,21 +169,40 @@ impl Topic<'_> {
             match self.quota(scene, before).await {
                 Ok(bytes) if bytes == before.bytes => {}
                 Ok(bytes) => {
-                    let (what, why) = (format!("{what} ({})", rate(bytes)), format!("it was {}", rate(before.bytes)));
-                    left.push(seen(StepId::Release, what, why, self.put_back_by_hand(scene)));
+                    let (what, why) = (
+                        format!("{what} ({})", rate(bytes)),
+                        format!("it was {}", rate(before.bytes)),
+                    );
+                    left.push(seen(StepId::Release, what, why, self.put_back_by_hand(before)));
                 }
-                Err(error) => left.push(unread(StepId::Release, what, &error, self.put_back_by_hand(scene))),
+                Err(error) => left.push(unread(
+                    StepId::Release,
+                    what,
+                    &error,
+                    self.put_back_by_hand(before),
+                )),
             }
         }
         if now.backlog() > self.back_at() {
-            let why = format!("{} waiting, {} before", count(now.backlog()), count(self.before.backlog));
+            let why = format!(
+                "{} waiting, {} before",
+                count(now.backlog()),
+                count(self.before.backlog)
+            );
             left.push(seen(StepId::Release, self.what(), why, None));
         }
         left
     }
 
     pub(super) fn unread(&self, step: StepId, error: &DriverError) -> Leftover {
-        unread(step, self.what(), error, None)
+        let by_hand: Vec<String> = self
+            .before
+            .quotas
+            .iter()
+            .filter_map(|q| self.put_back_by_hand(q))
+            .collect();
+        let by_hand = (!by_hand.is_empty()).then(|| by_hand.join("; "));
+        unread(step, self.what(), error, by_hand)
     }
 
     fn payers(&self) -> String {
@@ -216,21 +239,29 @@ pub(super) async fn hold(scene: &Scene, topic: &Topic<'_>) -> StepEnd {
         Err(error) => failed(error),
         Ok((pace, true)) => StepEnd::new(
             StepState::Held,
-            format!("{backlog}, {pace:.1}/s measured; {} at {bytes} B/s", topic.payers()),
+            format!(
+                "{backlog}, {pace:.1}/s measured; {} at {bytes} B/s",
+                topic.payers()
+            ),
         ),
         Ok((pace, false)) => {
             let why = format!(
                 "its consumers go on at {pace:.1}/s under a quota of {bytes} B/s for {}; another quota stands above it, or they have other client ids: name `user` and `clients` in the drill",
                 topic.payers()
             );
-            let left = seen(StepId::Retry, format!("{} is not held, {backlog}", topic.what()), why.clone(), None);
+            let left = seen(
+                StepId::Retry,
+                format!("{} is not held, {backlog}", topic.what()),
+                why.clone(),
+                None,
+            );
             StepEnd::of(StepState::Failed, why, vec![left])
         }
     }
 }
 
 /// A quota that lets no batch of this size through, and mutes for no longer than it must.
-fn held_at(weight: Weight) -> f64 {
+pub(super) fn held_at(weight: Weight) -> f64 {
     (weight.batch / (WINDOW + MUTED)).ceil()
 }
 
@@ -255,7 +286,10 @@ async fn stands_still(scene: &Scene, topic: &Topic<'_>) -> Result<(f64, bool), D
         if still || Instant::now() >= deadline {
             return Ok((pace, still));
         }
-        scene.working(StepId::Retry, format!("backlog {}, {pace:.1}/s measured", count(last.backlog())));
+        scene.working(
+            StepId::Retry,
+            format!("backlog {}, {pace:.1}/s measured", count(last.backlog())),
+        );
         tokio::time::sleep(LOOK).await;
     }
 }
@@ -267,7 +301,9 @@ pub(super) async fn not_as_before(scene: &Scene, topic: &Topic<'_>) -> Vec<Lefto
         Err(error) => {
             let mut left = vec![topic.unread(StepId::Release, &error)];
             // A topic that cannot be read says nothing of the quotas: they are looked at all the same.
-            let nowhere = Position { partitions: Vec::new() };
+            let nowhere = Position {
+                partitions: Vec::new(),
+            };
             left.extend(topic.differences(scene, &nowhere).await);
             left
         }

@@ -241,7 +241,11 @@ pub(in crate::spec) static KAFKA: Shape = Shape {
             Form::List(&ADDRESS),
             "`host:port` of the brokers that are asked first.",
         ),
-        may("tls", Form::Map(&KAFKA_TLS), "TLS, if the brokers' listener has it."),
+        may(
+            "tls",
+            Form::Map(&KAFKA_TLS),
+            "TLS, if the brokers' listener has it.",
+        ),
         may(
             "sasl",
             Form::Map(&KAFKA_SASL),

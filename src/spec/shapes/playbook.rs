@@ -178,11 +178,7 @@ pub(in crate::spec) static QUEUE: Shape = Shape {
             Form::Map(&KAFKA_QUEUE),
             "A topic of Kafka, held and let go by its consumers' quota.",
         ),
-        may(
-            "http",
-            Form::Map(&HTTP_QUEUE),
-            "The application's own switch.",
-        ),
+        may("http", Form::Map(&HTTP_QUEUE), "The application's own switch."),
     ],
     rules: &[Rule::Choose(&["kafka", "http"])],
 };

@@ -32,6 +32,7 @@ fn a_name_that_the_environment_lacks_is_shown_in_the_drill() {
     );
     let text = with(&text, "callers: order,", "callers: orders,");
     let text = with(&text, "server: main", "server: mian");
+    let text = with(&text, "cluster: main", "cluster: mian");
     let text = with(&text, "\"lb:9999\"", "bl");
     let text = with(&text, "{order-1}", "{order}");
     let text = with(&text, "http://{instance}/restart", "http://{instance}/{x}");
@@ -61,6 +62,7 @@ fn a_query_without_a_server_is_refused_and_a_coarse_scrape_is_warned_of() {
     let mut local = environment("local");
     local.services = environment("preprod").services;
     local.redis = environment("preprod").redis;
+    local.kafka = environment("preprod").kafka;
     let found = meet(&text, &local);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].keys, "guard.steady_state.3.metric");

@@ -67,11 +67,7 @@ fn a_wrong_key_or_type_is_shown_with_its_line_and_the_nearest_name() {
         ("no unit", STEP, "    duration: 10\n"),
         ("a word that is none", "via: app", "via: ap"),
         ("a wrong name", "- name: after", "- name: after all"),
-        (
-            "a kind of queue that does not exist",
-            "retry_queues: [{http: ",
-            "retry_queues: [{rabbit: ",
-        ),
+        ("a kind of queue that does not exist", "- http: ", "- rabbit: "),
         (
             "a restart that does not exist",
             RESTART,

@@ -1,0 +1,113 @@
+//! How far a group is.
+
+use allclear::{
+    drivers::error::DriverError,
+    model::{event::CheckOutcome, playbook::OffsetReset, time::Span},
+};
+
+use crate::stand::{Staged, queue, shared};
+
+#[tokio::test]
+async fn a_partition_without_an_offset_counts_from_where_the_group_would_begin() {
+    let broker = shared().await;
+    broker.topic("lag", 4).await;
+    broker.produce("lag", 1000, 50).await;
+    let args = "--group lag --topic lag:0,1 --reset-offsets --to-latest --execute";
+    broker.tool("consumer-groups", args).await;
+    let staged = Staged::new(broker.plaintext(), queue("lag", 10.0, Span::seconds(1)));
+    let cluster = staged.cluster();
+    let latest = cluster.position("lag", "lag", OffsetReset::Latest).await.unwrap();
+    assert_eq!(latest.backlog(), 0, "{latest:?}");
+    let earliest = cluster
+        .position("lag", "lag", OffsetReset::Earliest)
+        .await
+        .unwrap();
+    let uncommitted = earliest.partitions.iter().filter(|p| !p.committed);
+    let waiting: i64 = uncommitted.map(|p| p.end).sum();
+    assert_eq!(earliest.partitions.iter().filter(|p| p.committed).count(), 2);
+    assert!(
+        waiting > 0 && earliest.backlog() == waiting.unsigned_abs(),
+        "{earliest:?}"
+    );
+    broker.produce("lag", 400, 50).await;
+    let grown = cluster
+        .position("lag", "lag", OffsetReset::Earliest)
+        .await
+        .unwrap();
+    assert_eq!(grown.backlog(), earliest.backlog() + 400);
+    assert_eq!(grown.moved_since(&earliest), 0);
+}
+
+#[tokio::test]
+async fn an_unknown_group_or_topic_is_refused_and_has_no_backlog_of_0() {
+    let broker = shared().await;
+    broker.topic("nobodys", 1).await;
+    let mut unknown_group = Staged::new(broker.plaintext(), queue("nobodys", 10.0, Span::seconds(1)));
+    let mut unknown_topic = Staged::new(broker.plaintext(), queue("no-such-topic", 10.0, Span::seconds(1)));
+    for (staged, says) in [
+        (&mut unknown_group, "no such group"),
+        (&mut unknown_topic, "no such topic"),
+    ] {
+        let checks = staged.prepare().await;
+        assert_eq!(checks.len(), 1);
+        assert_eq!(checks[0].outcome, CheckOutcome::Refused);
+        assert!(checks[0].found.contains(says), "{checks:?}");
+        assert!(staged.scene.snapshot.retry_queues.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_group_without_members_needs_its_client_ids_named() {
+    let broker = shared().await;
+    broker.topic("empty", 1).await;
+    broker
+        .tool(
+            "consumer-groups",
+            "--group empty --topic empty --reset-offsets --to-latest --execute",
+        )
+        .await;
+    let mut nameless = queue("empty", 10.0, Span::seconds(1));
+    nameless.clients.clear();
+    let checks = Staged::new(broker.plaintext(), nameless.clone()).prepare().await;
+    assert_eq!(checks[0].outcome, CheckOutcome::Refused);
+    assert!(checks[0].found.contains("name `clients`"), "{checks:?}");
+
+    let _consumer = broker.consume("empty", "empty", "seen-client", &[]);
+    let cluster = Staged::new(broker.plaintext(), nameless.clone()).cluster();
+    let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(60);
+    while cluster.clients("empty").await.unwrap().is_empty() {
+        assert!(
+            tokio::time::Instant::now() < deadline,
+            "the consumer never joined"
+        );
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    }
+    let staged = Staged::new(broker.plaintext(), nameless).ready().await;
+    let quotas = &staged.scene.snapshot.retry_queues[0].quotas;
+    assert_eq!(quotas.len(), 1);
+    assert_eq!(
+        (quotas[0].payer.client.as_str(), quotas[0].bytes),
+        ("seen-client", None)
+    );
+
+    let stranger = Staged::new(broker.plaintext(), queue("empty", 10.0, Span::seconds(1)))
+        .prepare()
+        .await;
+    assert!(
+        stranger
+            .iter()
+            .any(|c| c.found.contains("other client ids: seen-client")),
+        "{stranger:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_cluster_that_the_environment_lacks_is_an_error() {
+    let broker = shared().await;
+    let staged = Staged::new(broker.plaintext(), queue("x", 10.0, Span::seconds(1)));
+    let other = allclear::model::ids::ServerName::new("other").unwrap();
+    assert!(matches!(
+        staged.scene.drivers.kafka(&other),
+        Err(DriverError::Place(_))
+    ));
+}

@@ -1,0 +1,8 @@
+//! Retry topics on a real Kafka: what is read, what is changed, and what bad luck leaves.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod access;
+mod lag;
+mod luck;
+mod quota;
+mod stand;
