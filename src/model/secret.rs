@@ -81,7 +81,10 @@ impl Environment {
             };
             redis.password.as_ref().into_iter().chain(sentinels)
         });
-        let kafka = self.kafka.values().filter_map(|k| Some(&k.sasl.as_ref()?.login().password));
+        let kafka = self
+            .kafka
+            .values()
+            .filter_map(|k| Some(&k.sasl.as_ref()?.login().password));
         let hooks = self.notify.iter().filter_map(|w| w.token.as_ref());
         metrics
             .into_iter()

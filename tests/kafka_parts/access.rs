@@ -150,7 +150,7 @@ async fn a_wrong_password_a_wrong_authority_and_a_wrong_listener_are_named() {
     };
     for (kafka, says) in [
         (at(&broker, 2, Some(own), None), "certificate"),
-        (at(&broker, 2, None, None), "TLS or a login"),
+        (at(&broker, 2, None, None), "it speaks TLS"),
         (at(&broker, 1, None, None), "TLS or a login"),
         (
             at(&broker, 0, Some(over_tls(&broker, false)), None),
@@ -158,7 +158,6 @@ async fn a_wrong_password_a_wrong_authority_and_a_wrong_listener_are_named() {
         ),
     ] {
         let error = look(kafka, "x").await;
-        assert!(matches!(error, DriverError::Unreachable { .. }), "{error:?}");
         assert!(error.to_string().contains(says), "{error}");
     }
 }
@@ -186,13 +185,14 @@ async fn exactly_the_documented_rights_are_needed() {
             "--group rights --operation Describe",
             "Group authorization failed",
         ),
-        (
-            "--cluster --operation AlterConfigs",
-            "Cluster authorization failed",
-        ),
+        // AlterConfigs implies DescribeConfigs, and not the other way round.
         (
             "--cluster --operation DescribeConfigs",
-            "Cluster authorization failed",
+            "AlterConfigs and DescribeConfigs",
+        ),
+        (
+            "--cluster --operation AlterConfigs",
+            "AlterConfigs and DescribeConfigs",
         ),
     ];
     for (right, without) in rights {

@@ -148,7 +148,7 @@ async fn a_recovery_that_is_killed_at_any_change_is_finished_by_the_next() {
     let (mut staged, _consumer) = caught_up(&broker, "killed", 300.0, Span::seconds(120)).await;
     // Killed with the nth change written down and not made; so the changes before it are made.
     for nth in 1..=3 {
-        storm(&broker, &staged, "killed", 1500).await;
+        storm(&broker, &staged, "killed", 1500, 350.0).await;
         staged.intents();
         staged.dies_at(nth);
         let scene = &staged.scene;
@@ -191,7 +191,7 @@ async fn a_broker_that_restarts_in_mid_step_is_waited_for() {
         patient,
     );
     again.scene.snapshot = staged.scene.snapshot.clone();
-    storm(&broker, &again, "restarts", 3000).await;
+    storm(&broker, &again, "restarts", 3000, 600.0).await;
     let restart = async {
         broker.part("kill").await;
         broker.part("up").await;

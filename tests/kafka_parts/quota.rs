@@ -22,13 +22,13 @@ pub async fn caught_up(broker: &Broker, name: &str, rate: f64, within: Span) -> 
     (staged.ready().await, consumer)
 }
 
-/// The backlog of a storm: held at once, so that all of it waits.
-pub async fn storm(broker: &Broker, staged: &Staged, name: &str, messages: u32) {
+/// The backlog of a storm: a quota of so many bytes a second meanwhile, so that all of it waits, and a while longer.
+pub async fn storm(broker: &Broker, staged: &Staged, name: &str, messages: u32, bytes: f64) {
     // The consumer stands still while the storm gathers: what holds it is no part of the drill and is taken away again.
     let payer = payer(name);
     let cluster = staged.cluster();
     let before = cluster.quota(&payer).await.unwrap();
-    cluster.set_quota(&payer, Some(600.0)).await.unwrap();
+    cluster.set_quota(&payer, Some(bytes)).await.unwrap();
     broker.produce(name, messages, 200).await;
     assert!(staged.backlog().await > u64::from(messages) / 2);
     cluster.set_quota(&payer, before).await.unwrap();
@@ -49,7 +49,7 @@ async fn a_storm_is_held_then_let_go_at_its_rate_and_the_quota_is_as_before() {
     assert_eq!(hold_retry(scene).await.state, StepState::Nothing);
     assert_eq!(release_retry(scene).await.state, StepState::Nothing);
     assert!(!needs_repair(scene).await.is_needed());
-    storm(&broker, &staged, "storm", 13_000).await;
+    storm(&broker, &staged, "storm", 13_000, 600.0).await;
     assert!(needs_repair(scene).await.backlog_over > 0);
 
     let held = hold_retry(scene).await;
@@ -110,7 +110,7 @@ async fn a_quota_that_was_there_before_is_there_again_and_others_are_untouched()
             .any(|c| c.found.contains("byte rates of users stand above")),
         "{checks:?}"
     );
-    storm(&broker, &staged, "limited", 3000).await;
+    storm(&broker, &staged, "limited", 3000, 600.0).await;
     assert_eq!(hold_retry(&staged.scene).await.state, StepState::Held);
     let end = release_retry(&staged.scene).await;
     assert_eq!(
@@ -146,7 +146,7 @@ async fn a_quota_that_was_there_before_is_there_again_and_others_are_untouched()
 async fn a_release_that_does_not_arrive_keeps_its_rate_and_the_command_by_hand_puts_the_quota_back() {
     let broker = shared().await;
     let (staged, _consumer) = caught_up(&broker, "late", 20.0, Span::seconds(3)).await;
-    storm(&broker, &staged, "late", 6000).await;
+    storm(&broker, &staged, "late", 6000, 600.0).await;
     assert_eq!(hold_retry(&staged.scene).await.state, StepState::Held);
     let end = release_retry(&staged.scene).await;
     assert_eq!(end.state, StepState::Failed, "{}", end.detail);
@@ -165,7 +165,7 @@ async fn a_release_that_does_not_arrive_keeps_its_rate_and_the_command_by_hand_p
 async fn a_bad_guard_holds_the_topic_again_until_it_is_well() {
     let broker = shared().await;
     let (mut staged, _consumer) = caught_up(&broker, "guarded", 500.0, Span::seconds(120)).await;
-    storm(&broker, &staged, "guarded", 2000).await;
+    storm(&broker, &staged, "guarded", 2000, 600.0).await;
     assert_eq!(hold_retry(&staged.scene).await.state, StepState::Held);
     staged.intents();
     staged.ledger.guard_is_bad.store(true, Relaxed);

@@ -21,9 +21,7 @@ use allclear::{
         drill::{Drill, Guard, Targets},
         environment::{Environment, Kafka, MetricsSource, Stage},
         event::{Check, CheckOutcome},
-        ids::{
-            DashboardName, DrillName, EnvironmentName, FaultId, InstanceName, RunId, ServerName, ServiceName,
-        },
+        ids::{DashboardName, DrillName, EnvironmentName, InstanceName, RunId, ServerName, ServiceName},
         plan::{Plan, Purpose},
         playbook::{KafkaQueue, OffsetReset, Playbook, RetryQueue},
         recovery::{StepId, StepState},
@@ -216,16 +214,18 @@ impl Drop for Consumer {
     }
 }
 
+/// The first of five free ports; no two brokers of this process get the same.
 fn free_ports() -> u16 {
-    let mut base = 20_000 + (std::process::id() % 2000) as u16 * 5;
+    static NEXT: AtomicU32 = AtomicU32::new(0);
     loop {
+        let nth = std::process::id() % 200 * 10 + NEXT.fetch_add(1, Relaxed);
+        let base = 20_000 + (nth % 2000) as u16 * 5;
         let held: Vec<_> = (base..base + 5)
             .map(|port| TcpListener::bind(("127.0.0.1", port)))
             .collect();
         if held.iter().all(Result::is_ok) {
             return base;
         }
-        base += 5;
     }
 }
 

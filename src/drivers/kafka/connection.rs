@@ -29,6 +29,8 @@ use super::{
 
 /// A larger answer is not one.
 const LARGEST: u32 = 16 << 20;
+/// How a TLS server begins its answer to what is no TLS: an alert, of version 3.
+const TLS_ALERT: u32 = 0x1503;
 /// How allclear calls itself at a broker.
 const CLIENT: &str = "allclear";
 
@@ -211,7 +213,10 @@ impl Connection {
         self.stream.flush().await?;
         let length = self.stream.read_u32().await?;
         if length > LARGEST {
-            let why = format!("an answer of {length} bytes");
+            let why = match length >> 16 {
+                TLS_ALERT => "it speaks TLS: add `tls` to the cluster".to_owned(),
+                _ => format!("an answer of {length} bytes"),
+            };
             return Err(io::Error::new(io::ErrorKind::InvalidData, why));
         }
         // It grows with what comes, not with what is promised.

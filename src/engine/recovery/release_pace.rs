@@ -26,6 +26,8 @@ const MEMORY: f64 = 25.0;
 const BURST: f64 = 7.0;
 /// Seconds in which what is lacking is made up for.
 const MADE_UP: f64 = 20.0;
+/// The first quota, in seconds' worth of the window.
+const BEGIN: f64 = 4.0;
 /// By how much the messages' size is corrected at a time.
 const CORRECTION: f64 = 1.5;
 
@@ -80,7 +82,7 @@ impl Pace {
         let lacking = self.rate * now - late - self.moved;
         self.correct(now, lacking);
         let wanted = 1.0 + lacking / (MADE_UP * self.rate);
-        let begun = ((now + 1.0) / WINDOW).min(1.0);
+        let begun = ((now + BEGIN) / WINDOW).min(1.0);
         let share = wanted.clamp(self.floor.clamp(LOWEST, HIGHEST), HIGHEST);
         self.share = share * begun;
         let bytes = self.share * self.rate * self.weight.message;
@@ -146,7 +148,7 @@ mod tests {
                     self.fetched += (chunk / self.message).floor();
                     self.muted_until = now + 0.01;
                 } else {
-                    self.muted_until = now + (used + chunk) / quota - WINDOW;
+                    self.muted_until = now + ((used + chunk) / quota - WINDOW).max(0.01);
                 }
             }
         }
