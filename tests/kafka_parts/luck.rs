@@ -145,10 +145,10 @@ async fn a_broker_in_trouble_is_never_called_recovered() {
 #[tokio::test]
 async fn a_recovery_that_is_killed_at_any_change_is_finished_by_the_next() {
     let broker = shared().await;
-    let (mut staged, _consumer) = caught_up(&broker, "killed", 300.0, Span::seconds(120)).await;
     // Killed with the nth change written down and not made; so the changes before it are made.
-    for nth in 1..=3 {
-        storm(&broker, &staged, "killed", 1500, 350.0).await;
+    for (nth, name) in [(1, "killed-1"), (2, "killed-2"), (3, "killed-3")] {
+        let (mut staged, _consumer) = caught_up(&broker, name, 300.0, Span::seconds(120)).await;
+        storm(&broker, &staged, name, 1500, 800.0).await;
         staged.intents();
         staged.dies_at(nth);
         let scene = &staged.scene;
@@ -172,7 +172,7 @@ async fn a_recovery_that_is_killed_at_any_change_is_finished_by_the_next() {
             "{nth}: {end:?}"
         );
         assert_eq!(left_behind(scene).await, vec![], "after change {nth}");
-        assert_eq!(staged.cluster().quota(&payer("killed")).await.unwrap(), None);
+        assert_eq!(staged.cluster().quota(&payer(name)).await.unwrap(), None);
     }
 }
 

@@ -21,7 +21,7 @@ impl Call for ApiVersions {
 
 /// Brokers, and the leaders of a topic's partitions.
 pub(super) struct Metadata<'a> {
-    pub(super) topic: &'a str,
+    pub(super) topics: &'a [&'a str],
 }
 
 pub(super) struct MetadataAnswer {
@@ -44,7 +44,7 @@ impl Call for Metadata<'_> {
     type Answer = MetadataAnswer;
 
     fn write(&self, to: &mut Writer) {
-        to.all([self.topic].into_iter(), Writer::text);
+        to.all(self.topics.iter(), |w, topic| w.text(topic));
         // Looking must not make a topic.
         to.flag(false);
     }

@@ -118,7 +118,8 @@ impl Connection {
         }
         match login {
             Some(login) => self.log_in(login).await,
-            None => Ok(()),
+            // A listener that wants a login greets everyone, and hangs up at the next question.
+            None => self.call(&Metadata { topics: &[] }).await.map(|_| ()),
         }
     }
 

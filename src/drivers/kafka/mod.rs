@@ -334,7 +334,7 @@ impl KafkaCluster {
     /// A topic's partitions by the address of their leader.
     async fn leaders(&self, topic: &str) -> Result<BTreeMap<String, Vec<i32>>, DriverError> {
         let what = format!("{}: topic {topic}", self.what);
-        let answer = self.ask_any(&Metadata { topic }).await?;
+        let answer = self.ask_any(&Metadata { topics: &[topic] }).await?;
         let seen = answer.topics.into_iter().find(|t| t.name == topic);
         let seen = seen.ok_or_else(|| DriverError::Garbage {
             what: what.clone(),

@@ -26,6 +26,7 @@ mod release_pace;
 mod repair;
 mod restore;
 mod retry;
+mod retry_hold;
 mod retry_http;
 mod retry_kafka;
 mod silent;

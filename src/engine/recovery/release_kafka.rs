@@ -16,7 +16,8 @@ use super::{
     Scene, StepEnd, elapsed,
     release_pace::Pace,
     retry::count,
-    retry_kafka::{COMMIT, LOOK, Topic, WINDOW, held_at},
+    retry_hold::{Looks, differs},
+    retry_kafka::{COMMIT, LOOK, Topic, WINDOW},
 };
 
 /// After the quota is gone, how long a consumer may still be muted: a window, and the commit that shows it.
@@ -74,8 +75,10 @@ async fn follow(scene: &Scene, topic: &Topic<'_>, first: Position) -> Result<(bo
     let begin = Instant::now();
     let deadline = begin + topic.queue.within.into();
     let mut run = Run::starting(topic, first.clone(), &first).await;
+    let mut looks = Looks::default();
     loop {
         let now = topic.position(scene).await?;
+        looks.push(&now);
         let detail = format!(
             "backlog {} → {} at {} of {}/s",
             count(first.backlog()),
@@ -95,8 +98,8 @@ async fn follow(scene: &Scene, topic: &Topic<'_>, first: Position) -> Result<(bo
             );
             return Ok((false, format!("{detail}; {missing}")));
         }
-        if let Some(which) = scene.bus.guard_holds() {
-            hold_again(scene, topic, &now, deadline, &which).await?;
+        if scene.bus.guard_holds().is_some() {
+            hold_again(scene, topic, &mut looks, deadline).await?;
             let then = topic.position(scene).await?;
             run = run.going_on(topic, &now, then).await;
             continue;
@@ -109,17 +112,24 @@ async fn follow(scene: &Scene, topic: &Topic<'_>, first: Position) -> Result<(bo
     }
 }
 
+/// Holds the topic while a guard is bad: as low as what was let go just now allows.
 async fn hold_again(
     scene: &Scene,
     topic: &Topic<'_>,
-    now: &Position,
+    looks: &mut Looks,
     deadline: Instant,
-    which: &str,
 ) -> Result<(), DriverError> {
-    topic.limit(scene, held_at(topic.weight(now).await)).await?;
-    while scene.bus.guard_holds().is_some() && Instant::now() < deadline {
+    let mut set = 0.0;
+    while let Some(which) = scene.bus.guard_holds().filter(|_| Instant::now() < deadline) {
         scene.waiting(StepId::Release, format!("held again, the guard is bad: {which}"));
-        scene.pause().await;
+        let now = topic.position(scene).await?;
+        looks.push(&now);
+        let bytes = looks.hold(topic.weight(&now).await);
+        if differs(set, bytes) {
+            topic.limit(scene, bytes).await?;
+            set = bytes;
+        }
+        tokio::time::sleep(LOOK).await;
     }
     Ok(())
 }

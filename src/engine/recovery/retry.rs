@@ -10,7 +10,7 @@ use crate::{
 };
 
 use super::{
-    Scene, StepEnd, retry_http,
+    Scene, StepEnd, retry_hold, retry_http,
     retry_http::Switch,
     retry_kafka::{self, Topic},
     together, unread,
@@ -90,7 +90,7 @@ pub(super) fn joined(ends: Vec<StepEnd>) -> StepEnd {
 pub async fn hold_retry(scene: &Scene) -> StepEnd {
     let hold = async |queue: Result<Queue<'_>, DriverError>| match queue {
         Ok(Queue::Http(switch)) => retry_http::hold(scene, &switch).await,
-        Ok(Queue::Kafka(topic)) => retry_kafka::hold(scene, &topic).await,
+        Ok(Queue::Kafka(topic)) => retry_hold::hold(scene, &topic).await,
         Err(error) => unknown(StepId::Retry, &error),
     };
     joined(together(queues(scene).into_iter().map(hold)).await)

@@ -1,10 +1,6 @@
-//! A retry topic of Kafka: its difference from the snapshot, its consumers' quotas, and how it is held by them.
-//!
-//! A broker mutes a consumer for as long as what it asked for is over its quota: a batch of B bytes at q bytes a second waits for
-//! B/q, less the window that the quota is measured over. So the quota of a hold is as low as keeps the batches out, and no lower:
-//! at one byte a second a megabyte would keep its consumer muted for eleven days after the quota is gone.
+//! A retry topic of Kafka: its difference from the snapshot, and its consumers' quotas.
 
-use std::{collections::VecDeque, time::Duration};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -17,13 +13,13 @@ use crate::{
         environment::Kafka,
         playbook::KafkaQueue,
         quota::QuotaSeen,
-        recovery::{Leftover, StepId, StepState},
+        recovery::{Leftover, StepId},
         snapshot::RetryQueueSeen,
         undo::ChangeIntent,
     },
 };
 
-use super::{Scene, StepEnd, by_hand_kafka, retry::count, seen, unread};
+use super::{Scene, by_hand_kafka, retry::count, seen, unread};
 
 /// Between two looks at offsets.
 pub(super) const LOOK: Duration = Duration::from_millis(500);
@@ -31,8 +27,6 @@ pub(super) const LOOK: Duration = Duration::from_millis(500);
 pub(super) const COMMIT: Duration = Duration::from_secs(6);
 /// The window that a broker measures a quota over: 11 samples of a second, unless it says otherwise.
 pub(super) const WINDOW: f64 = 11.0;
-/// How long a batch may keep its consumer muted after a hold, at most, in seconds.
-const MUTED: f64 = 10.0;
 /// What a batch is taken for where the topic may not be read: the producers' default `batch.size`.
 const UNREAD: Weight = Weight {
     message: 1024.0,
@@ -49,7 +43,7 @@ pub(super) struct Topic<'a> {
 }
 
 impl Topic<'_> {
-    fn what(&self) -> String {
+    pub(super) fn what(&self) -> String {
         let KafkaQueue {
             cluster,
             topic,
@@ -205,7 +199,7 @@ impl Topic<'_> {
         unread(step, self.what(), error, by_hand)
     }
 
-    fn payers(&self) -> String {
+    pub(super) fn payers(&self) -> String {
         let payers: Vec<String> = self.before.quotas.iter().map(|q| q.payer.to_string()).collect();
         payers.join(", ")
     }
@@ -214,84 +208,6 @@ impl Topic<'_> {
 /// A quota in words.
 pub(super) fn rate(bytes: Option<f64>) -> String {
     bytes.map_or_else(|| "none".to_owned(), |b| format!("{b} B/s"))
-}
-
-/// Holds the topic if its backlog has grown: sets the quotas, then watches until the group really stands still.
-pub(super) async fn hold(scene: &Scene, topic: &Topic<'_>) -> StepEnd {
-    let failed = |error: DriverError| {
-        let leftover = topic.unread(StepId::Retry, &error);
-        StepEnd::of(StepState::Failed, error.to_string(), vec![leftover])
-    };
-    let now = match topic.settled(scene).await {
-        Ok(now) => now,
-        Err(error) => return failed(error),
-    };
-    let backlog = format!("backlog {}", count(now.backlog()));
-    if now.backlog() <= topic.back_at() {
-        return StepEnd::new(StepState::Nothing, backlog);
-    }
-    scene.working(StepId::Retry, backlog.clone());
-    let bytes = held_at(topic.weight(&now).await);
-    if let Err(error) = topic.limit(scene, bytes).await {
-        return failed(error);
-    }
-    match stands_still(scene, topic).await {
-        Err(error) => failed(error),
-        Ok((pace, true)) => StepEnd::new(
-            StepState::Held,
-            format!(
-                "{backlog}, {pace:.1}/s measured; {} at {bytes} B/s",
-                topic.payers()
-            ),
-        ),
-        Ok((pace, false)) => {
-            let why = format!(
-                "its consumers go on at {pace:.1}/s under a quota of {bytes} B/s for {}; another quota stands above it, or they have other client ids: name `user` and `clients` in the drill",
-                topic.payers()
-            );
-            let left = seen(
-                StepId::Retry,
-                format!("{} is not held, {backlog}", topic.what()),
-                why.clone(),
-                None,
-            );
-            StepEnd::of(StepState::Failed, why, vec![left])
-        }
-    }
-}
-
-/// A quota that lets no batch of this size through, and mutes for no longer than it must.
-pub(super) fn held_at(weight: Weight) -> f64 {
-    (weight.batch / (WINDOW + MUTED)).ceil()
-}
-
-/// Watches offsets until one commit's time shows no more than a tenth of the release's rate, or the step's time is over: messages
-/// that a consumer has fetched already are still worked off. The pace, and whether that is still.
-async fn stands_still(scene: &Scene, topic: &Topic<'_>) -> Result<(f64, bool), DriverError> {
-    let deadline = scene.deadline() + COMMIT;
-    let mut looks = VecDeque::new();
-    loop {
-        let now = topic.position(scene).await?;
-        looks.push_back((Instant::now(), now));
-        while looks.get(1).is_some_and(|(at, _)| at.elapsed() >= COMMIT) {
-            looks.pop_front();
-        }
-        let ((first_at, first), (_, last)) = match (looks.front(), looks.back()) {
-            (Some(first), Some(last)) => (first, last),
-            _ => continue,
-        };
-        let seconds = first_at.elapsed().as_secs_f64();
-        let pace = last.moved_since(first) as f64 / seconds.max(0.5);
-        let still = first_at.elapsed() >= COMMIT && pace <= topic.queue.rate / 10.0;
-        if still || Instant::now() >= deadline {
-            return Ok((pace, still));
-        }
-        scene.working(
-            StepId::Retry,
-            format!("backlog {}, {pace:.1}/s measured", count(last.backlog())),
-        );
-        tokio::time::sleep(LOOK).await;
-    }
 }
 
 /// What is not as before, or cannot be read.
