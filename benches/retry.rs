@@ -46,9 +46,10 @@ async fn release(broker: &Broker, name: &str, settings: &[&str]) {
         user: None,
         client: name.to_owned(),
     };
-    staged.cluster().set_quota(&payer, Some(600.0)).await.unwrap();
+    // The consumer stands still while the storm gathers, muted for no longer than by a hold.
+    let cluster = staged.cluster();
+    cluster.set_quota(&payer, Some(1700.0)).await.unwrap();
     broker.produce(name, STORM, 200).await;
-    staged.cluster().set_quota(&payer, None).await.unwrap();
     let held = hold_retry(&staged.scene).await;
     assert_eq!(held.state, StepState::Held, "{held:?}");
     let (first, begin) = (staged.backlog().await, Instant::now());

@@ -259,19 +259,18 @@ fn read_kafka(fields: &Fields) -> Option<Kafka> {
 }
 
 fn read_sasl(fields: &Fields) -> Option<KafkaSasl> {
-    let kinds: [(&str, fn(KafkaLogin) -> KafkaSasl); 3] = [
-        ("plain", KafkaSasl::Plain),
-        ("scram_sha_256", KafkaSasl::ScramSha256),
-        ("scram_sha_512", KafkaSasl::ScramSha512),
-    ];
-    let (login, kind) = kinds
-        .iter()
-        .find_map(|(key, kind)| Some((fields.map(key)?, kind)))?;
-    let (user, password) = (login.one("user", values::token), secret::read(&login, "password"));
-    Some(kind(KafkaLogin {
-        user: user?,
-        password: password?,
-    }))
+    let login = |key| {
+        let login = fields.map(key)?;
+        let (user, password) = (login.one("user", values::token), secret::read(&login, "password"));
+        Some(KafkaLogin {
+            user: user?,
+            password: password?,
+        })
+    };
+    let plain = login("plain").map(KafkaSasl::Plain);
+    let sha_256 = || login("scram_sha_256").map(KafkaSasl::ScramSha256);
+    let sha_512 = || login("scram_sha_512").map(KafkaSasl::ScramSha512);
+    plain.or_else(sha_256).or_else(sha_512)
 }
 
 fn read_webhook(fields: &Fields) -> Option<Webhook> {
