@@ -15,7 +15,7 @@ use std::{
 
 use allclear::{
     drivers::{Drivers, Patience, kafka::KafkaCluster},
-    engine::recovery::{Bus, Scene, read_snapshot},
+    engine::recovery::{Bus, Scene, StepEnd, read_snapshot},
     model::{
         dashboard::Dashboard,
         drill::{Drill, Guard, Targets},
@@ -247,6 +247,7 @@ impl Bus for Ledger {
         Box::pin(async {})
     }
     fn progress(&self, _: StepId, _: StepState, _: String) {}
+    fn go_on(&self, _: StepId, _: StepEnd) {}
     fn reading(&self, _: &Query) -> Option<Reading> {
         None
     }
