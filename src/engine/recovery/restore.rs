@@ -82,10 +82,7 @@ pub async fn read_restoring(plan: &Plan, drivers: &Drivers) -> Restoring {
         gateway: now.gateway.iter().map(healthy_server).collect(),
         breakers: healthy_breakers(plan, &now.breakers),
         flags: (0..plan.drill.recovery.flags.len())
-            .map(|entry| FlagsSeen {
-                entry,
-                keys: Vec::new(),
-            })
+            .map(|entry| healthy_flags(entry, &now.flags))
             .collect(),
         retry_queues: now.retry_queues.iter().map(healthy_queue).collect(),
         foreign: Vec::new(),
@@ -163,6 +160,16 @@ fn healthy_breakers(plan: &Plan, now: &[BreakerSeen]) -> Vec<BreakerSeen> {
     all
 }
 
+/// None at all; how they are removed stays as it was found.
+fn healthy_flags(entry: usize, now: &[FlagsSeen]) -> FlagsSeen {
+    let seen = now.iter().find(|f| f.entry == entry);
+    FlagsSeen {
+        entry,
+        keys: Vec::new(),
+        removal: seen.map(|f| f.removal).unwrap_or_default(),
+    }
+}
+
 fn healthy_queue(now: &RetryQueueSeen) -> RetryQueueSeen {
     RetryQueueSeen {
         backlog: 0,
@@ -212,13 +219,16 @@ impl Restoring {
             .iter()
             .filter(|q| q.held || q.backlog > 0)
             .map(|now| {
-                let (url, rate) = match playbook.retry_queues.get(now.entry) {
-                    Some(RetryQueue::Http { url, rate, .. }) => (url.as_str(), *rate),
-                    None => ("", 0.0),
+                let (queue, rate) = match playbook.retry_queues.get(now.entry) {
+                    Some(RetryQueue::Http { url, rate, .. }) => (url.clone(), *rate),
+                    Some(RetryQueue::Kafka(kafka)) => {
+                        (format!("{} in {}", kafka.topic, kafka.cluster), kafka.rate)
+                    }
+                    None => (String::new(), 0.0),
                 };
                 let held = if now.held { ", held" } else { "" };
                 Change {
-                    what: format!("retry queue {url}"),
+                    what: format!("retry queue {queue}"),
                     now: format!("{} waiting{held}", count(now.backlog)),
                     then: format!("let go at {rate}/s"),
                 }
