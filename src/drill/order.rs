@@ -222,8 +222,10 @@ mod tests {
         playbook.commands.push(crate::model::playbook::Command {
             name: crate::model::ids::CommandName::new("warm").unwrap(),
             after: StepId::Pools,
-            run: vec!["true".into()],
-            check: None,
+            how: crate::model::playbook::How::Run {
+                run: vec!["true".into()],
+                check: None,
+            },
             timeout: Span::seconds(1),
         });
         let mut r = Recovering::new(Cause::Finished, Moment(0), &playbook);

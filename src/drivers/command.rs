@@ -1,4 +1,9 @@
 //! A command of the user's own: no shell, its own process group, killed whole at its timeout, its output bounded.
+//!
+//! The group also dies with allclear, however that dies. A leash, a small shell, leads the group and reads from a pipe
+//! that this process alone holds: once the pipe is closed the leash kills its group. (`PR_SET_PDEATHSIG` would look at
+//! the thread that started the command, not at the process.) A command that leaves its group by `setsid` leaves the leash
+//! as well.
 
 use std::{
     path::{Path, PathBuf},
@@ -17,6 +22,11 @@ use super::error::DriverError;
 
 /// The most output that is kept; the rest is read and dropped, so that the command never blocks on it.
 const MAX_OUTPUT: usize = 64 * 1024;
+/// More than any secret: where output was cut, that much is dropped once secrets are masked, for half a secret is none
+/// that could be found.
+const MAX_SECRET: usize = 4 * 1024;
+/// What the leash does: waits for the end of the pipe, then kills its own group.
+const LEASH: &str = "trap '' HUP INT TERM; read -r end; kill -KILL 0";
 
 /// What a command ended with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,15 +37,39 @@ pub struct Ended {
     pub last_line: String,
 }
 
-/// Kills the whole group when the wait for it is given up, also when recovery itself is cancelled.
-struct Group(Option<Pid>);
+/// A process group led by its leash. It is killed when the wait for it is given up, also when recovery itself is
+/// cancelled. As long as the leash is not reaped no other process can have its number.
+struct Group {
+    leash: Child,
+    id: Option<Pid>,
+}
 
 impl Group {
+    fn new() -> std::io::Result<Self> {
+        let leash = Command::new("/bin/sh")
+            .args(["-c", LEASH])
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()?;
+        let id = leash.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        Ok(Self { leash, id })
+    }
+
     fn kill(&mut self) {
-        if let Some(pid) = self.0.take() {
+        if let Some(id) = self.id.take() {
             // Gone already is as good as killed.
-            let _ = kill_process_group(pid, Signal::KILL);
+            let _ = kill_process_group(id, Signal::KILL);
         }
+    }
+
+    /// Kills whatever is left of the group, and waits for its leader.
+    async fn end(&mut self) {
+        self.kill();
+        // It was killed: there is nothing that its end could tell.
+        let _ = self.leash.wait().await;
     }
 }
 
@@ -56,27 +90,27 @@ pub async fn run(
     secrets: &Secrets,
 ) -> Result<Ended, DriverError> {
     let what = format!("command {}", harmless(&secrets.mask(&argv.join(" ")), 200));
-    let mut child = start(argv, folder).map_err(|why| DriverError::Setup {
+    let setup = |why: String| DriverError::Setup {
         what: what.clone(),
-        why,
-    })?;
-    let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-    let mut group = Group(pid);
+        why: format!("{why}; the program, and /bin/sh, must be there and executable"),
+    };
+    let mut group = Group::new().map_err(|e| setup(e.to_string()))?;
+    let mut child = start(argv, folder, &group).map_err(setup)?;
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let ending = async {
         // Whatever it left in the background goes with it, and would keep its output open.
         let wait = async {
             let status = child.wait().await;
-            group.kill();
+            group.end().await;
             status
         };
         let (status, out, err) = tokio::join!(wait, kept(out), kept(err));
-        (status, [out, err].concat())
+        (status, [out, err])
     };
     let (status, output) = match tokio::time::timeout(limit.into(), ending).await {
         Ok(ended) => ended,
         Err(_) => {
-            group.kill();
+            group.end().await;
             return Err(DriverError::TimedOut { what, after: limit });
         }
     };
@@ -90,15 +124,19 @@ pub async fn run(
     })
 }
 
-fn start(argv: &[String], folder: &Path) -> Result<Child, String> {
+fn start(argv: &[String], folder: &Path, group: &Group) -> Result<Child, String> {
     let (program, arguments) = argv.split_first().ok_or("no program is named")?;
+    let id = group
+        .id
+        .map(Pid::as_raw_nonzero)
+        .ok_or("its leash ended at once")?;
     Command::new(place(program, folder))
         .args(arguments)
         .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .process_group(0)
+        .process_group(id.get())
         .kill_on_drop(true)
         .spawn()
         .map_err(|e| e.to_string())
@@ -134,94 +172,38 @@ pub fn proves_program(argv: &[String], folder: &Path) -> Result<PathBuf, DriverE
         })
 }
 
-async fn kept(stream: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
-    let (mut kept, mut chunk) = (Vec::new(), [0; 4096]);
+/// The end of one stream, and whether its beginning was dropped.
+#[derive(Default)]
+struct Kept {
+    bytes: Vec<u8>,
+    is_cut: bool,
+}
+
+impl Kept {
+    fn masked(&self, secrets: &Secrets) -> String {
+        let text = secrets.mask(&String::from_utf8_lossy(&self.bytes));
+        text.chars()
+            .skip(if self.is_cut { MAX_SECRET } else { 0 })
+            .collect()
+    }
+}
+
+async fn kept(stream: Option<impl AsyncRead + Unpin>) -> Kept {
+    let (mut kept, mut chunk) = (Kept::default(), [0; 4096]);
     let Some(mut stream) = stream else { return kept };
     while let Ok(n @ 1..) = stream.read(&mut chunk).await {
-        kept.extend_from_slice(&chunk[..n]);
-        let over = kept.len().saturating_sub(MAX_OUTPUT);
-        kept.drain(..over);
+        kept.bytes.extend_from_slice(&chunk[..n]);
+        let over = kept.bytes.len().saturating_sub(MAX_OUTPUT);
+        kept.is_cut |= over > 0;
+        kept.bytes.drain(..over);
     }
     kept
 }
 
-fn last_line(output: &[u8], secrets: &Secrets) -> String {
-    let text = secrets.mask(&String::from_utf8_lossy(output));
-    let line = text.lines().rev().find(|l| !l.trim().is_empty());
+/// What was said last on the error stream, or else on the other one.
+fn last_line(output: &[Kept], secrets: &Secrets) -> String {
+    let texts: Vec<String> = output.iter().map(|kept| kept.masked(secrets)).collect();
+    let mut lines = texts.iter().rev().flat_map(|text| text.lines().rev());
+    let line = lines.find(|l| !l.trim().is_empty());
     harmless(line.unwrap_or_default().trim(), 200)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::{environment::SecretRef, secret::SecretText};
-
-    async fn sh(script: &str, limit: Span, secrets: &Secrets) -> Result<Ended, DriverError> {
-        let argv = ["sh", "-c", script].map(str::to_owned);
-        run(&argv, Path::new("/"), limit, secrets).await
-    }
-
-    #[tokio::test]
-    async fn exit_code_and_last_line_are_told_with_secrets_masked() {
-        let mut secrets = Secrets::none();
-        secrets.insert(SecretRef::Env("T".into()), SecretText::new("hunter22"));
-        let ended = sh(
-            "echo one; printf 'key hunter22\\033[31m'; exit 3",
-            Span::seconds(5),
-            &secrets,
-        )
-        .await
-        .unwrap();
-        assert_eq!(
-            ended,
-            Ended {
-                code: Some(3),
-                last_line: "key •••[31m".into()
-            }
-        );
-    }
-
-    #[tokio::test]
-    async fn at_the_timeout_the_whole_process_group_dies() {
-        let folder = tempfile::tempdir().unwrap();
-        let pid_file = folder.path().join("pid");
-        let script = format!("sleep 100 & echo $! > {}; wait", pid_file.display());
-        let ended = sh(&script, Span::millis(500), &Secrets::none()).await;
-        assert!(matches!(ended, Err(DriverError::TimedOut { .. })));
-        let pid: i32 = std::fs::read_to_string(&pid_file)
-            .unwrap()
-            .trim()
-            .parse()
-            .unwrap();
-        let gone = async {
-            // A zombie waiting for its new parent is dead as well.
-            let alive = || {
-                let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-                !stat.is_empty() && !stat.contains(") Z ")
-            };
-            while alive() {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::time::timeout(Span::seconds(5).into(), gone)
-            .await
-            .expect("the grandchild died");
-    }
-
-    #[tokio::test]
-    async fn endless_output_is_bounded_and_a_missing_program_is_named() {
-        let ended = sh(
-            "yes x | head -c 3000000; echo end",
-            Span::seconds(20),
-            &Secrets::none(),
-        )
-        .await
-        .unwrap();
-        assert_eq!(ended.last_line, "end");
-        let argv = ["./no-such-program".to_owned()];
-        let error = run(&argv, Path::new("/"), Span::seconds(1), &Secrets::none())
-            .await
-            .unwrap_err();
-        assert!(error.to_string().contains("no-such-program"), "{error}");
-    }
 }

@@ -22,6 +22,17 @@ pub struct Http {
     call: Span,
 }
 
+/// What is sent with a request.
+#[derive(Debug, Clone, Copy)]
+pub enum Content<'a> {
+    /// Nothing.
+    None,
+    /// JSON, with its content type.
+    Json(&'a Value),
+    /// A text as it is, without a content type.
+    Text(&'a str),
+}
+
 /// An answer: its status and its whole body.
 #[derive(Debug, Clone)]
 pub struct Answer {
@@ -78,12 +89,33 @@ impl Http {
         json: Option<&Value>,
         bearer: Option<&str>,
     ) -> Result<Answer, DriverError> {
+        let content = json.map_or(Content::None, Content::Json);
+        self.exchange(method, url, content, bearer).await?.sorted()
+    }
+
+    /// One request, once, whatever its status: for checks that say which status is right.
+    ///
+    /// # Errors
+    /// [`DriverError`] if there is no whole answer.
+    pub async fn look(&self, method: Method, url: &str, content: Content<'_>) -> Result<Answer, DriverError> {
+        self.exchange(method, url, content, None).await
+    }
+
+    async fn exchange(
+        &self,
+        method: Method,
+        url: &str,
+        content: Content<'_>,
+        bearer: Option<&str>,
+    ) -> Result<Answer, DriverError> {
         let what = format!("{method} {}", shown_url(url));
         let parsed = parse(&what, url)?;
         let mut request = self.client.request(method, parsed);
-        if let Some(json) = json {
-            request = request.json(json);
-        }
+        request = match content {
+            Content::None => request,
+            Content::Json(json) => request.json(json),
+            Content::Text(text) => request.body(text.to_owned()),
+        };
         if let Some(token) = bearer {
             request = request.bearer_auth(token);
         }
@@ -97,13 +129,12 @@ impl Http {
                 body,
             })
         };
-        let answer = tokio::time::timeout(self.call.into(), exchange)
+        tokio::time::timeout(self.call.into(), exchange)
             .await
             .map_err(|_| DriverError::TimedOut {
                 what: what.clone(),
                 after: self.call,
-            })??;
-        answer.sorted()
+            })?
     }
 
     /// The client itself, for requests that are not about an answer (load).
@@ -138,7 +169,11 @@ impl Http {
 }
 
 impl Answer {
-    fn sorted(self) -> Result<Self, DriverError> {
+    /// The answer if it is a 2xx.
+    ///
+    /// # Errors
+    /// What another status means; see [`DriverError`].
+    pub fn sorted(self) -> Result<Self, DriverError> {
         let (what, answer) = (self.what.clone(), self.text());
         match self.status.as_u16() {
             200..=299 => Ok(self),

@@ -218,6 +218,11 @@ impl Drivers {
         command::run(argv, Path::new(&self.folder), limit, &self.secrets).await
     }
 
+    /// A text without the secrets of this run.
+    pub fn mask(&self, text: &str) -> String {
+        self.secrets.mask(text)
+    }
+
     /// Proves that the program of a command is there, running nothing.
     ///
     /// # Errors

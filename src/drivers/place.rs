@@ -1,4 +1,5 @@
-//! Templates of addresses: `http://{instance}/actuator`, `{name}`, `{run}`, `{order-0}`.
+//! Templates of addresses: `http://{instance}/actuator`, `{name}`, `{run}`, `{order-0}`; and of a command's words and a
+//! request's body, where braces may mean other things.
 
 use crate::model::{
     environment::Environment,
@@ -87,7 +88,7 @@ pub struct Places<'a> {
 /// What one use of a template adds.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Fill<'a> {
-    /// For `{instance}`: the address of this instance.
+    /// For `{instance}`: the address of this instance; for `{host}`: the same without its port; for `{target}`: its name.
     pub instance: Option<&'a InstanceName>,
     /// For `{name}`: percent-encoded.
     pub name: Option<&'a str>,
@@ -119,6 +120,25 @@ impl<'a> Places<'a> {
         Ok(out)
     }
 
+    /// A word of a command or a body with `{instance}`, `{host}`, `{target}` and `{run}` filled. Other braces stay.
+    ///
+    /// # Errors
+    /// [`PlaceError::NoAddress`] if the instance has none.
+    pub fn fill_word(&self, word: &str, instance: Option<&InstanceName>) -> Result<String, PlaceError> {
+        let mut filled = word.replace("{run}", self.run.as_str());
+        let Some(instance) = instance else {
+            return Ok(filled);
+        };
+        filled = filled.replace("{target}", instance.as_str());
+        if filled.contains("{instance}") || filled.contains("{host}") {
+            let address = self.address(instance)?;
+            filled = filled
+                .replace("{host}", host(address))
+                .replace("{instance}", address);
+        }
+        Ok(filled)
+    }
+
     /// The address of an instance.
     ///
     /// # Errors
@@ -138,6 +158,18 @@ impl<'a> Places<'a> {
                     instance: Some(i), ..
                 },
             ) => return self.address(i).map(str::to_owned),
+            (
+                "host",
+                Fill {
+                    instance: Some(i), ..
+                },
+            ) => return self.address(i).map(|a| host(a).to_owned()),
+            (
+                "target",
+                Fill {
+                    instance: Some(i), ..
+                },
+            ) => return Ok(i.to_string()),
             ("name", Fill { name: Some(n), .. }) => return Ok(encoded(n)),
             _ => {}
         }
@@ -167,7 +199,9 @@ impl<'a> Places<'a> {
         let instances = self.environment.services.values().flat_map(|s| s.keys());
         let mut known: Vec<&str> = instances.map(InstanceName::as_str).collect();
         known.push("run");
-        known.extend(fill.instance.map(|_| "instance"));
+        if fill.instance.is_some() {
+            known.extend(["instance", "host", "target"]);
+        }
         known.extend(fill.name.map(|_| "name"));
         PlaceError::Unknown {
             name: harmless(name, 64),
@@ -182,6 +216,18 @@ impl<'a> Places<'a> {
             environment: self.environment.name.to_string(),
         }
     }
+}
+
+/// Whether a text has a place for an instance: what it says is then done for each.
+pub fn is_per_instance(text: &str) -> bool {
+    ["{instance}", "{host}", "{target}"]
+        .iter()
+        .any(|p| text.contains(p))
+}
+
+/// An address without its port.
+fn host(address: &str) -> &str {
+    address.rsplit_once(':').map_or(address, |(host, _)| host)
 }
 
 /// A text inside one segment of a URL path.
@@ -236,6 +282,25 @@ mod tests {
             Err(PlaceError::Several { count: 2, .. })
         ));
         assert!(matches!(fill("http://{run"), Err(PlaceError::Unclosed { .. })));
+    }
+
+    #[test]
+    fn words_are_filled_and_keep_their_other_braces() {
+        let environment = environment(&[("order", "order-0", "h0:1")]);
+        let run = RunId::new("7f3a").unwrap();
+        let (places, first) = (
+            Places::new(&environment, &run),
+            InstanceName::new("order-0").unwrap(),
+        );
+        let word = "{target} {host} {instance} {run} {print $1} {";
+        assert_eq!(
+            places.fill_word(word, Some(&first)).unwrap(),
+            "order-0 h0 h0:1 7f3a {print $1} {"
+        );
+        assert_eq!(places.fill_word("{host} {run}", None).unwrap(), "{host} 7f3a");
+        let unknown = InstanceName::new("order-7").unwrap();
+        assert!(places.fill_word("{host}", Some(&unknown)).is_err());
+        assert_eq!(fill("http://{host}:81/{target}").unwrap(), "http://h0:81/order-0");
     }
 
     proptest::proptest! {

@@ -43,7 +43,8 @@ pub fn plan(environment: Environment, recovery: Playbook) -> Plan {
 
 /// A child process that dies with its test, and its folder.
 pub struct Part {
-    child: Child,
+    /// The process; a test may put another one in its place.
+    pub child: Child,
     folder: TempDir,
 }
 

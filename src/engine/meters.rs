@@ -1,6 +1,6 @@
 //! Reading: the metrics' source and the targets themselves, each in a task of its own, and the windows that they fill.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -13,7 +13,8 @@ use crate::{
         ids::{InstanceName, MetricId, ScopeName},
         phase::Phase,
         plan::Plan,
-        sample::{Query, Reading, SourceMs},
+        playbook::PoolDrain,
+        sample::{Gap, Query, Reading, SourceMs},
         secret::Secrets,
         time::{Moment, Span},
     },
@@ -24,6 +25,8 @@ pub(super) struct Meters {
     pub store: Store,
     pub wanted: Vec<Wanted>,
     pub queries: Vec<Query>,
+    /// The pools' queries, of each target instance apart.
+    of_instances: Vec<Query>,
     /// The source, until its task has it.
     pub source: Option<Source>,
     pub trips: Vec<Trip>,
@@ -56,7 +59,10 @@ impl Meters {
     /// Opens the sources; nothing is read yet.
     pub fn open(plan: &Plan, secrets: &Secrets) -> Result<Meters, MetricsError> {
         let drill = &plan.drill;
-        let wanted = wanted(&drill.dashboard, &asked(plan), &drill.targets.instances);
+        let mut wanted = wanted(&drill.dashboard, &asked(plan), &drill.targets.instances);
+        let queries = wanted.iter().map(|w| w.query.clone()).collect();
+        let of_instances = of_instances(plan, &wanted);
+        wanted.extend(of_instances.iter().cloned());
         let widest = drill
             .guard
             .steady_state
@@ -70,7 +76,8 @@ impl Meters {
         let trips = open_trips(plan)?;
         Ok(Meters {
             store: Store::new(&wanted, keep),
-            queries: wanted.iter().map(|w| w.query.clone()).collect(),
+            queries,
+            of_instances: of_instances.into_iter().map(|w| w.query).collect(),
             wanted,
             source: Some(source),
             trips,
@@ -84,6 +91,20 @@ impl Meters {
         self.spacing
     }
 
+    /// The queries that a pool is judged by: one for each target, if the metric has a series of any of them; else the
+    /// whole.
+    pub fn pool_queries(&self, pool: &PoolDrain) -> Vec<Query> {
+        let whole = Query::new(&pool.metric, pool.scope.as_ref());
+        let is_of_pool = |q: &&Query| q.metric == whole.metric && q.scope == whole.scope;
+        let each: Vec<Query> = self.of_instances.iter().filter(is_of_pool).cloned().collect();
+        let is_there =
+            |q: &Query| !matches!(self.store.reading(q, Span::ZERO).value, Err(Gap::NoSeries { .. }));
+        match each.iter().any(is_there) {
+            true => each,
+            false => vec![whole],
+        }
+    }
+
     /// Takes a fetch and learns the source's clock and rhythm from it.
     pub fn add(&mut self, fetch: Fetch, now: Moment) {
         self.offset = Some(fetch.source_now - now.0 as i64);
@@ -91,6 +112,32 @@ impl Meters {
             self.spacing = interval;
         }
         self.store.add(fetch);
+    }
+}
+
+/// More queries than that are not asked for instances apart: pools are then judged as a whole.
+const MOST_OF_INSTANCES: usize = 64;
+
+/// What the pools read, narrowed to each target: only what is read raw has an instance.
+fn of_instances(plan: &Plan, wanted: &[Wanted]) -> Vec<Wanted> {
+    let pools = plan.drill.recovery.pools.iter();
+    let queries = pools
+        .map(|p| Query::new(&p.metric, p.scope.as_ref()))
+        .collect::<BTreeSet<_>>();
+    let raw = wanted.iter().filter(|w| queries.contains(&w.query));
+    let raw = raw.filter(|w| matches!(w.read, Read::Gauge { .. } | Read::Rate { .. }));
+    let each = raw.flat_map(|w| {
+        let instances = plan.drill.targets.instances.iter();
+        instances.map(|instance| Wanted {
+            query: w.query.of_instance(instance),
+            read: of_instance(&w.read, instance),
+        })
+    });
+    let each: Vec<Wanted> = each.collect();
+    if each.len() > MOST_OF_INSTANCES {
+        Vec::new()
+    } else {
+        each
     }
 }
 
@@ -241,6 +288,7 @@ impl Engine {
         let readings: BTreeMap<Query, Reading> = pools
             .iter()
             .map(|p| Query::new(&p.metric, p.scope.as_ref()))
+            .chain(meters.of_instances.iter().cloned())
             .map(|q| (q.clone(), meters.store.reading(&q, Span::ZERO)))
             .collect();
         self.shared.readings(readings);

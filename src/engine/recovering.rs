@@ -105,7 +105,7 @@ impl Engine {
         let done = self.done.clone();
         self.spawn(async move {
             let end = match scene.plan.drill.recovery.commands.get(index) {
-                Some(command) if needed || command.check.is_some() => {
+                Some(command) if needed || command.has_check() => {
                     let work = recovery::command(&scene, command);
                     or_if_it_panics(work, || defect(command.after)).await
                 }

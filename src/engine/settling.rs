@@ -79,17 +79,19 @@ impl Engine {
         };
         let mut busy = Vec::new();
         for pool in &self.plan.drill.recovery.pools {
-            let query = Query::new(&pool.metric, pool.scope.as_ref());
-            let reading = meters.store.reading(&query, self.plan.drill.window * 2);
-            match &reading.value {
-                Err(gap) => busy.push(Missing::unread(format!("{}: {gap}", pool.metric))),
-                Ok(_) if reading.partial || self.is_too_old(&reading) => busy.push(unseen(&query)),
-                Ok(value) if value.0 <= pool.idle_at_most => {}
-                Ok(value) => {
-                    busy.push(Missing::outside(format!(
-                        "{} busy {:.0}, idle at most {:.0}",
-                        pool.metric, value.0, pool.idle_at_most
-                    )));
+            for query in meters.pool_queries(pool) {
+                let reading = meters.store.reading(&query, self.plan.drill.window * 2);
+                match &reading.value {
+                    Err(gap) => busy.push(Missing::unread(format!("{query}: {gap}"))),
+                    Ok(_) if reading.partial || self.is_too_old(&reading) => busy.push(unseen(&query)),
+                    Ok(value) if pool.is_idle(value.0) => {}
+                    Ok(value) => {
+                        busy.push(Missing::outside(format!(
+                            "{query} busy {:.0}, idle at most {:.0}",
+                            pool.busy(value.0),
+                            pool.idle_at_most
+                        )));
+                    }
                 }
             }
         }

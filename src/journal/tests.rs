@@ -149,6 +149,7 @@ fn an_event_that_could_not_be_read_back_is_refused_and_not_written() {
     let query = Query {
         metric: crate::model::ids::MetricId::new("m").unwrap(),
         scope: None,
+        instance: None,
     };
     let level = BaselineLevel {
         level: f64::NAN,

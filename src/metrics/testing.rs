@@ -28,6 +28,7 @@ pub(crate) fn query(name: &str) -> Query {
     Query {
         metric: metric(name),
         scope: None,
+        instance: None,
     }
 }
 

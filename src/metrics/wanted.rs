@@ -51,6 +51,7 @@ pub fn wanted(
         let query = Query {
             metric: metric.clone(),
             scope: scope.clone(),
+            instance: None,
         };
         if out.iter().any(|w| w.query == query) {
             continue;

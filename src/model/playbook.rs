@@ -1,6 +1,9 @@
 //! The recovery playbook: what a run may put back, and how. The order is fixed by the machine, not by the file.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{
     amount::Share,
@@ -36,8 +39,8 @@ pub struct Playbook {
 pub enum Gateway {
     /// HAProxy's runtime API.
     Haproxy {
-        /// `host:port`, a unix socket path, or the name of a server of the environment.
-        socket: String,
+        /// Each load balancer: `host:port`, a unix socket path, or the name of a gateway of the environment.
+        sockets: Vec<String>,
         /// The backend whose servers are the target instances.
         backend: String,
         /// The stages of the way back.
@@ -149,12 +152,30 @@ pub struct PoolDrain {
     pub metric: MetricId,
     /// Narrowed by this scope.
     pub scope: Option<ScopeName>,
-    /// Idle means at most this many.
+    /// Idle means at most this many, on each target instance where the metric tells them apart.
     pub idle_at_most: f64,
+    /// What reading the metric itself keeps busy, on each instance: taken off before it is compared.
+    #[serde(default)]
+    pub scrape_holds: f64,
     /// How long to wait before the trend decides.
     pub wait: Span,
     /// What is done, once, if the backlog is flat or rising after the wait.
     pub if_stuck: Option<Restart>,
+    /// Answers 2xx once a restarted instance is ready, with `{instance}`. Without it the pool's own readings tell.
+    #[serde(default)]
+    pub ready: Option<String>,
+}
+
+impl PoolDrain {
+    /// How many are busy, of a reading.
+    pub fn busy(&self, reading: f64) -> f64 {
+        (reading - self.scrape_holds).max(0.0)
+    }
+
+    /// Whether a reading means idle. NaN never does.
+    pub fn is_idle(&self, reading: f64) -> bool {
+        self.busy(reading) <= self.idle_at_most && !reading.is_nan()
+    }
 }
 
 /// How a stuck instance is restarted.
@@ -166,19 +187,92 @@ pub enum Restart {
         /// The URL.
         url: String,
     },
+    /// A program, with `{instance}`, `{host}`, `{target}` and `{run}` in its words.
+    Command {
+        /// The program and its arguments; no shell. Relative paths start at the drill file's folder.
+        run: Vec<String>,
+        /// Its process group is killed after that.
+        timeout: Span,
+    },
 }
 
-/// A command of the user's own.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A step of the user's own: a program or a request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Command {
     /// Its name.
     pub name: CommandName,
     /// The step it follows.
     pub after: StepId,
-    /// The program and its arguments; no shell. Relative paths start at the drill file's folder.
-    pub run: Vec<String>,
-    /// Exit code 0 proves that it worked.
-    pub check: Option<Vec<String>>,
-    /// Its process group is killed after that.
+    /// What is done, and how it is proved.
+    pub how: How,
+    /// A program's process group is killed after that; a request is asked again until then.
     pub timeout: Span,
+}
+
+impl Command {
+    /// Whether something proves that it worked.
+    pub fn has_check(&self) -> bool {
+        match &self.how {
+            How::Run { check, .. } => check.is_some(),
+            How::Http { check, .. } => check.is_some(),
+        }
+    }
+}
+
+/// What a step of the user's own does. `{instance}`, `{host}` or `{target}` in it: once for each target instance.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    /// A program.
+    Run {
+        /// The program and its arguments; no shell. Relative paths start at the drill file's folder.
+        run: Vec<String>,
+        /// Exit code 0 proves that it worked.
+        check: Option<Vec<String>>,
+    },
+    /// A request.
+    Http {
+        /// PUT, POST or DELETE.
+        method: Method,
+        /// Where.
+        url: String,
+        /// The body: a text is sent as it is, anything else as JSON.
+        body: Option<Value>,
+        /// What proves that it worked.
+        check: Option<HttpCheck>,
+    },
+}
+
+/// A method that changes something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Method {
+    /// Put.
+    Put,
+    /// Post.
+    Post,
+    /// Delete.
+    Delete,
+}
+
+impl Method {
+    /// As it is sent.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Method::Put => "PUT",
+            Method::Post => "POST",
+            Method::Delete => "DELETE",
+        }
+    }
+}
+
+/// What a `GET` must answer to prove that a request worked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HttpCheck {
+    /// Where.
+    pub url: String,
+    /// The status.
+    pub status: u16,
+    /// What stands in the JSON answer, by JSON pointer (RFC 6901).
+    pub json: BTreeMap<String, Value>,
 }

@@ -6,17 +6,20 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     amount::Level,
-    ids::{MetricId, ScopeName},
+    ids::{InstanceName, MetricId, ScopeName},
     time::Span,
 };
 
-/// What is looked at: a metric, narrowed by a scope.
+/// What is looked at: a metric, narrowed by a scope, or to one instance.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Query {
     /// The metric.
     pub metric: MetricId,
     /// The scope, if any.
     pub scope: Option<ScopeName>,
+    /// The one instance whose series are read, if not those of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance: Option<InstanceName>,
 }
 
 impl Query {
@@ -25,16 +28,29 @@ impl Query {
         Self {
             metric: metric.clone(),
             scope: scope.cloned(),
+            instance: None,
+        }
+    }
+
+    /// The same, of one instance alone.
+    pub fn of_instance(&self, instance: &InstanceName) -> Self {
+        Self {
+            instance: Some(instance.clone()),
+            ..self.clone()
         }
     }
 }
 
-/// `order_success users`, or only the metric.
+/// `order_success users`, or only the metric; `order_threads_busy targets on order-0`.
 impl fmt::Display for Query {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.scope {
-            Some(scope) => write!(f, "{} {scope}", self.metric),
-            None => write!(f, "{}", self.metric),
+            Some(scope) => write!(f, "{} {scope}", self.metric)?,
+            None => write!(f, "{}", self.metric)?,
+        }
+        match &self.instance {
+            Some(instance) => write!(f, " on {instance}"),
+            None => Ok(()),
         }
     }
 }

@@ -21,9 +21,12 @@ pub struct Snapshot {
     pub foreign: Vec<String>,
 }
 
-/// One server of a gateway's backend.
+/// One server of a gateway's backend, at one of its load balancers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayServer {
+    /// The load balancer, as the drill names it. Each has a state of its own.
+    #[serde(default)]
+    pub at: String,
     /// The server's name: the instance's.
     pub instance: InstanceName,
     /// Its present weight.

@@ -45,6 +45,9 @@ pub enum UndoFault {
 pub enum ChangeIntent {
     /// A server's weight or state at the gateway.
     Gateway {
+        /// The load balancer, as the drill names it.
+        #[serde(default)]
+        at: String,
         /// The instance.
         instance: InstanceName,
         /// The weight before, always the snapshot's.

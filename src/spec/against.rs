@@ -12,7 +12,7 @@ use crate::model::{
     drill::{Action, Drill, Fault},
     environment::{Environment, MetricsSource, Stage},
     ids::{InstanceName, ServiceName},
-    playbook::{Breakers, Flags, Gateway, Restart, RetryQueue, Via},
+    playbook::{Breakers, Flags, Gateway, How, PoolDrain, Restart, RetryQueue, Via},
     time::Span,
 };
 
@@ -138,11 +138,17 @@ impl Check<'_> {
 
     fn recovery(&mut self) {
         let (playbook, environment) = (&self.drill.recovery, self.environment);
-        if let Some(Gateway::Haproxy { socket, .. }) = &playbook.gateway {
-            let is_address = socket.starts_with('/') || address(socket).is_ok();
+        if let Some(Gateway::Haproxy { sockets, .. }) = &playbook.gateway {
             let names: Vec<&str> = environment.gateways.keys().map(|name| name.as_str()).collect();
-            if !is_address && !names.contains(&socket.as_str()) {
-                self.unknown("recovery.gateway.haproxy.socket", "gateway", socket, &names);
+            for (i, socket) in sockets.iter().enumerate() {
+                let is_address = socket.starts_with('/') || address(socket).is_ok();
+                if !is_address && !names.contains(&socket.as_str()) {
+                    let keys = match sockets.len() {
+                        1 => "recovery.gateway.haproxy.socket".to_owned(),
+                        _ => format!("recovery.gateway.haproxy.socket.{i}"),
+                    };
+                    self.unknown(keys, "gateway", socket, &names);
+                }
             }
         }
         for (i, entry) in playbook.breakers.iter().enumerate() {
@@ -185,13 +191,46 @@ impl Check<'_> {
             }
         }
         for (i, pool) in playbook.pools.iter().enumerate() {
+            let keys = format!("recovery.pools.{i}");
             if let Some(Restart::Http { url }) = &pool.if_stuck {
-                self.template(
-                    format!("recovery.pools.{i}.if_stuck.http.restart"),
-                    url,
-                    &["instance"],
-                );
+                self.template(format!("{keys}.if_stuck.http.restart"), url, OF_INSTANCE);
             }
+            if let Some(url) = &pool.ready {
+                self.template(format!("{keys}.ready"), url, OF_INSTANCE);
+            }
+            self.restart(keys, pool);
+        }
+        for (i, command) in playbook.commands.iter().enumerate() {
+            let keys = format!("recovery.commands.{i}.http");
+            if let How::Http {
+                method, url, check, ..
+            } = &command.how
+            {
+                let method = method.as_str().to_lowercase();
+                self.template(format!("{keys}.{method}"), url, OF_INSTANCE);
+                if let Some(check) = check {
+                    self.template(format!("{keys}.check.get"), &check.url, OF_INSTANCE);
+                }
+            }
+        }
+    }
+
+    /// A program that names no instance would restart the same thing for each.
+    fn restart(&mut self, keys: String, pool: &PoolDrain) {
+        let Some(Restart::Command { run, .. }) = &pool.if_stuck else {
+            return;
+        };
+        let places: Vec<String> = OF_INSTANCE.iter().map(|name| format!("{{{name}}}")).collect();
+        let is_told_apart = run.iter().any(|w| places.iter().any(|p| w.contains(p)));
+        if !is_told_apart && self.drill.targets.instances.len() > 1 {
+            let bad = Bad::new("the restart names no instance, and there are several targets")
+                .help("write `{instance}`, `{host}` or `{target}` where the instance belongs");
+            self.note(
+                Severity::Error,
+                Problem::BadValue,
+                format!("{keys}.if_stuck"),
+                bad,
+            );
         }
     }
 
@@ -280,6 +319,9 @@ impl Check<'_> {
         }
     }
 }
+
+/// What a place that is filled for an instance gives.
+const OF_INSTANCE: &[&str] = &["instance", "host", "target"];
 
 /// A window that holds two samples.
 fn longer(interval: Span) -> Span {

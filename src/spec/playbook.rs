@@ -1,5 +1,7 @@
 //! Recovery playbooks.
 
+use std::collections::BTreeMap;
+
 use super::{
     diagnostic::Problem,
     fields::Fields,
@@ -13,8 +15,8 @@ use crate::model::{
     amount::Share,
     ids::{CommandName, ServerName, ServiceName},
     playbook::{
-        Breakers, Command, Flags, Gateway, KafkaQueue, OffsetReset, Playbook, PoolDrain, Restart, RetryQueue,
-        Via,
+        Breakers, Command, Flags, Gateway, How, HttpCheck, KafkaQueue, Method, OffsetReset, Playbook,
+        PoolDrain, Restart, RetryQueue, Via,
     },
     recovery::StepId,
     time::Span,
@@ -60,7 +62,7 @@ fn all<T>(fields: &Fields, key: &str, read: impl Fn(&Fields) -> Option<T>) -> Op
 
 fn read_gateway(fields: &Fields) -> Option<Gateway> {
     let haproxy = fields.map("haproxy")?;
-    let socket = haproxy.one("socket", values::token);
+    let sockets = read_sockets(&haproxy);
     let backend = haproxy.one("backend", plain_word);
     let ramp = match haproxy.has("ramp") {
         true => read_ramp(&haproxy),
@@ -68,11 +70,27 @@ fn read_gateway(fields: &Fields) -> Option<Gateway> {
     };
     let hold = haproxy.some_time("hold");
     Some(Gateway::Haproxy {
-        socket: socket?,
+        sockets: sockets?,
         backend: backend?,
         ramp: ramp?,
         hold: hold?,
     })
+}
+
+/// One socket, or a list of them.
+fn read_sockets(haproxy: &Fields) -> Option<Vec<String>> {
+    let node = haproxy.node("socket")?;
+    if !matches!(node.value, Value::List(_)) {
+        return haproxy.one("socket", values::token).map(|socket| vec![socket]);
+    }
+    let sockets = haproxy.ones("socket", values::token);
+    if sockets.is_empty() || sockets.len() > MANY {
+        let bad = Bad::new(format!("1 to {MANY} load balancers"));
+        haproxy.wrong("socket", Problem::BadValue, bad);
+        return None;
+    }
+    super::dashboard::each_once(haproxy.report, haproxy.list("socket").into_iter());
+    Some(sockets)
 }
 
 /// A word that is sent to a line protocol: nothing in it may end or split the line.
@@ -246,6 +264,10 @@ fn kafka_name(text: &str) -> Result<String, Bad> {
 fn read_pool(fields: &Fields, look: Look) -> Option<PoolDrain> {
     let wait = fields.some_time("wait");
     let if_stuck = fields.map("if_stuck").map(|stuck| read_restart(&stuck));
+    let scrape_holds = fields.one_or("scrape_holds", at_least_zero);
+    let ready = fields
+        .has("ready")
+        .then(|| fields.one("ready", values::url(&["{instance}"])));
     let seen = look.seen(fields)?;
     let idle = level(fields, "idle_at_most", seen.metric.unit);
     Some(PoolDrain {
@@ -257,35 +279,107 @@ fn read_pool(fields: &Fields, look: Look) -> Option<PoolDrain> {
             Some(restart) => Some(restart?),
             None => None,
         },
+        scrape_holds: scrape_holds?,
+        ready: match ready {
+            Some(ready) => Some(ready?),
+            None => None,
+        },
     })
 }
 
+fn at_least_zero(text: &str) -> Result<f64, Bad> {
+    match values::number(text)? {
+        n if n >= 0.0 => Ok(n),
+        _ => Err(Bad::new(format!("{} is below 0", quoted(text)))),
+    }
+}
+
 fn read_restart(fields: &Fields) -> Option<Restart> {
+    if let Some(command) = fields.map("command") {
+        let run = program(&command, "run");
+        let timeout = command.some_time("timeout");
+        return Some(Restart::Command {
+            run: run?,
+            timeout: timeout?,
+        });
+    }
+    if let Some(systemd) = fields.map("systemd") {
+        let unit = systemd.one("unit", values::token);
+        let mut run = systemd.ones("run", values::token);
+        let timeout = systemd.some_time("timeout");
+        run.extend(["systemctl", "restart", &unit?].map(str::to_owned));
+        return Some(Restart::Command {
+            run,
+            timeout: timeout?,
+        });
+    }
     let url = fields.map("http")?.one("restart", values::url(&["{instance}"]))?;
     Some(Restart::Http { url })
+}
+
+/// A program and its arguments: at least the program.
+fn program(fields: &Fields, key: &str) -> Option<Vec<String>> {
+    if fields.is_empty_list(key) {
+        let bad = Bad::new(format!("`{key}` names no program"));
+        fields.wrong(key, Problem::MissingKey, bad);
+        return None;
+    }
+    fields.has(key).then(|| fields.ones(key, values::token))
 }
 
 fn read_command(fields: &Fields) -> Option<Command> {
     let name = fields.name("name", CommandName::new);
     let after = fields.word("after").and_then(|word| step(&word));
-    let run = fields.ones("run", values::token);
-    let check = fields.has("check").then(|| fields.ones("check", values::token));
-    for key in ["run", "check"] {
-        if fields.is_empty_list(key) {
-            fields.wrong(
-                key,
-                Problem::MissingKey,
-                Bad::new(format!("`{key}` names no program")),
-            );
-        }
-    }
+    let check = program(fields, "check");
+    let how = match fields.map("http") {
+        Some(http) => read_request(&http),
+        None => program(fields, "run").map(|run| How::Run { run, check }),
+    };
     let timeout = fields.some_time("timeout");
     Some(Command {
         name: name?,
         after: after?,
-        run,
-        check,
+        how: how?,
         timeout: timeout?,
+    })
+}
+
+fn read_request(fields: &Fields) -> Option<How> {
+    let methods = [
+        ("put", Method::Put),
+        ("post", Method::Post),
+        ("delete", Method::Delete),
+    ];
+    let (key, method) = methods.into_iter().find(|(key, _)| fields.has(key))?;
+    let url = fields.one(key, values::url(&[]));
+    let check = fields.map("check").map(|check| read_http_check(&check));
+    Some(How::Http {
+        method,
+        url: url?,
+        body: fields.node("body").map(|body| body.to_json()),
+        check: match check {
+            Some(check) => Some(check?),
+            None => None,
+        },
+    })
+}
+
+fn read_http_check(fields: &Fields) -> Option<HttpCheck> {
+    let url = fields.one("get", values::url(&[]));
+    let status = fields.one_or("status", values::whole(100, 599));
+    let mut json = BTreeMap::new();
+    for entry in fields.named("json") {
+        if !(entry.key.is_empty() || entry.key.starts_with('/')) {
+            let bad = Bad::new(format!("{} is not a JSON pointer", quoted(&entry.key)))
+                .help("begin with `/`, such as `/enabled`");
+            fields.report.error(&entry.key_span, Problem::BadValue, bad);
+        }
+        json.insert(entry.key.clone(), entry.value.to_json());
+    }
+    Some(HttpCheck {
+        url: url?,
+        status: u16::try_from(status?).ok()?,
+        json,
     })
 }
 

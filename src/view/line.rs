@@ -231,9 +231,13 @@ impl Teller<'_> {
     fn change(&self, change: &ChangeIntent) -> String {
         match change {
             ChangeIntent::Gateway {
-                instance, to, weight, ..
+                at,
+                instance,
+                to,
+                weight,
+                ..
             } => format!(
-                "{} {instance} → {to} ({} {weight})",
+                "{} {at} {instance} → {to} ({} {weight})",
                 self.t("set gateway", "设网关"),
                 self.t("was", "原为")
             ),

@@ -1,5 +1,6 @@
 //! The drivers that need a server of some kind to be tested.
 
+mod command;
 mod http;
 mod load;
 

@@ -25,48 +25,68 @@ use super::{
 };
 
 pub(super) async fn read_gateway(plan: &Plan, drivers: &Drivers) -> Part<GatewayServer> {
-    let Some(Gateway::Haproxy { socket, backend, .. }) = &plan.drill.recovery.gateway else {
+    let Some(Gateway::Haproxy { sockets, backend, .. }) = &plan.drill.recovery.gateway else {
         return Part::join(Vec::new());
     };
-    let what = format!("gateway backend {backend} at {socket}");
-    let look = async {
-        let haproxy = drivers.haproxy(socket, backend)?;
-        let servers = haproxy.servers().await?;
-        let targets = plan.drill.targets.instances.iter().map(async |instance| {
-            let server = haproxy::find(&servers, backend, instance)?;
-            haproxy.proves_right(instance).await?;
-            Ok(GatewayServer {
-                instance: instance.clone(),
-                weight: server.weight,
-                initial_weight: server.initial_weight,
-                state: server.state,
-            })
-        });
-        let found = gently(targets).await.into_iter();
-        found.collect::<Result<Vec<_>, DriverError>>()
-    };
-    let (found, check) = match look.await {
-        Err(error) => (Vec::new(), refused(what, &error)),
-        Ok(found) => {
-            let shown: Vec<String> = found
-                .iter()
-                .map(|s| format!("{} weight {}", s.instance, s.weight))
-                .collect();
-            let out = found
-                .iter()
-                .any(|s| s.state != GatewayState::Ready || s.weight == 0);
-            let outcome = if out {
-                CheckOutcome::Warned
-            } else {
-                CheckOutcome::Passed
-            };
-            let next = out.then_some("a target takes no traffic already; recovery will leave it so");
-            (found, check(what, outcome, shown.join(", "), next))
+    let looks = sockets.iter().map(async |socket| {
+        let what = format!("gateway backend {backend} at {socket}");
+        match balancer(plan, drivers, socket, backend).await {
+            Err(error) => Part {
+                found: Vec::new(),
+                checks: vec![refused(what, &error)],
+            },
+            Ok(found) => balancer_part(what, found),
         }
+    });
+    Part::join(gently(looks).await)
+}
+
+async fn balancer(
+    plan: &Plan,
+    drivers: &Drivers,
+    socket: &str,
+    backend: &str,
+) -> Result<Vec<GatewayServer>, DriverError> {
+    let haproxy = drivers.haproxy(socket, backend)?;
+    let servers = haproxy.servers().await?;
+    let targets = plan.drill.targets.instances.iter().map(async |instance| {
+        let server = haproxy::find(&servers, backend, instance)?;
+        haproxy.proves_right(instance).await?;
+        Ok(GatewayServer {
+            at: socket.to_owned(),
+            instance: instance.clone(),
+            weight: server.weight,
+            initial_weight: server.initial_weight,
+            state: server.state,
+        })
+    });
+    gently(targets).await.into_iter().collect()
+}
+
+fn balancer_part(what: String, found: Vec<GatewayServer>) -> Part<GatewayServer> {
+    let shown: Vec<String> = found
+        .iter()
+        .map(|s| match s.state {
+            GatewayState::Ready => format!("{} weight {}", s.instance, s.weight),
+            state => format!(
+                "{} weight {}, {}",
+                s.instance,
+                s.weight,
+                haproxy::state_word(state)
+            ),
+        })
+        .collect();
+    let is_out = |s: &GatewayServer| s.state != GatewayState::Ready || s.weight == 0;
+    let (outcome, next) = match found.iter().any(is_out) {
+        true => (
+            CheckOutcome::Warned,
+            Some("a target takes no traffic already; recovery will leave it so"),
+        ),
+        false => (CheckOutcome::Passed, None),
     };
     Part {
         found,
-        checks: vec![check],
+        checks: vec![check(what, outcome, shown.join(", "), next)],
     }
 }
 

@@ -6,6 +6,8 @@ use crate::{
     model::{ids::InstanceName, snapshot::GatewayState},
 };
 
+use super::Scene;
+
 /// A text as one word of a shell.
 pub(super) fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
@@ -27,6 +29,22 @@ pub(super) fn curl_json(method: &str, url: &str, json: &serde_json::Value) -> St
         "curl -fsS -X {method} -H 'Content-Type: application/json' -d {body} {}",
         quoted(&shown_url(url))
     )
+}
+
+/// An HTTP request with a body that is sent as it is.
+pub(super) fn curl_text(method: &str, url: &str, text: &str) -> String {
+    format!(
+        "curl -fsS -X {method} -H 'Content-Type:' --data-raw {} {}",
+        quoted(text),
+        quoted(&shown_url(url))
+    )
+}
+
+/// A command of the user's own, from the drill file's folder.
+pub(super) fn command(scene: &Scene, argv: &[String]) -> String {
+    let words: Vec<String> = argv.iter().map(|w| quoted(w)).collect();
+    let folder = quoted(&scene.plan.drill_folder);
+    scene.drivers.mask(&format!("cd {folder} && {}", words.join(" ")))
 }
 
 /// A server's weight and state at a load balancer.

@@ -1,4 +1,9 @@
-//! The gateway: its difference from the snapshot, how a server is changed, and step 3, the targets taken out.
+//! The gateway: its load balancers, its difference from the snapshot, and step 3, the targets taken out.
+//!
+//! Each load balancer has servers and states of its own, and can fail on its own: what one does not do is a leftover and
+//! keeps no other from being put back.
+
+use std::convert::Infallible;
 
 use tokio::time::Instant;
 
@@ -13,32 +18,86 @@ use crate::{
         recovery::{Leftover, StepId, StepState},
         snapshot::{GatewayServer, GatewayState},
         time::Span,
-        undo::ChangeIntent,
     },
 };
 
-use super::{Scene, StepEnd, by_hand, seen, unread};
+use super::{Scene, StepEnd, gateway_load::can_carry, gateway_target::Target, seen, together, unread};
 
-/// The gateway of the playbook, and what it was before.
+/// The gateway of the playbook.
 pub(super) struct Door<'a> {
-    pub(super) haproxy: Haproxy,
+    pub(super) balancers: Vec<Balancer<'a>>,
     pub(super) ramp: &'a [Share],
     pub(super) hold: Span,
 }
 
+/// One of its load balancers, and what the targets were there before.
+pub(super) struct Balancer<'a> {
+    pub(super) haproxy: Haproxy,
+    pub(super) before: Vec<&'a GatewayServer>,
+    /// Its name in the drill, where there are several.
+    pub(super) name: Option<&'a str>,
+}
+
+/// What was read of one load balancer.
+pub(super) type Look<'d> = (&'d Balancer<'d>, Result<Vec<Server>, DriverError>);
+
 /// The gateway, if the playbook has one.
 pub(super) fn door(scene: &Scene) -> Option<Result<Door<'_>, DriverError>> {
     let Gateway::Haproxy {
-        socket,
+        sockets,
         backend,
         ramp,
         hold,
     } = scene.plan.drill.recovery.gateway.as_ref()?;
-    Some(scene.drivers.haproxy(socket, backend).map(|haproxy| Door {
-        haproxy,
+    let balancers = sockets.iter().enumerate().map(|(i, socket)| {
+        // A snapshot of one load balancer alone may not name it.
+        let is_here = |b: &&GatewayServer| b.at == *socket || (i == 0 && b.at.is_empty());
+        Ok(Balancer {
+            haproxy: scene.drivers.haproxy(socket, backend)?,
+            before: scene.snapshot.gateway.iter().filter(is_here).collect(),
+            name: (sockets.len() > 1).then_some(socket),
+        })
+    });
+    Some(balancers.collect::<Result<_, _>>().map(|balancers| Door {
+        balancers,
         ramp,
         hold: *hold,
     }))
+}
+
+impl Door<'_> {
+    /// Reads all load balancers, at the same time.
+    pub(super) async fn look(&self, scene: &Scene, deadline: Instant) -> Vec<Look<'_>> {
+        let look = self.balancers.iter().map(async |balancer| {
+            let servers = scene.persist(deadline, || balancer.haproxy.servers()).await;
+            (balancer, servers)
+        });
+        together(look).await
+    }
+}
+
+impl<'a> Balancer<'a> {
+    /// The targets at this load balancer.
+    pub(super) fn targets(&self) -> impl Iterator<Item = Target<'_>> {
+        self.before.iter().map(|before| Target {
+            balancer: self,
+            before,
+        })
+    }
+
+    /// `: `-ready: what stands before a sentence about it.
+    fn prefix(&self) -> String {
+        self.name.map(|n| format!("{n}: ")).unwrap_or_default()
+    }
+
+    /// All of its targets, when it cannot be read.
+    pub(super) fn unread(&self, step: StepId, error: &DriverError) -> Vec<Leftover> {
+        let left = |t: Target<'_>| {
+            let what = format!("weight and state of {}", t.place());
+            unread(step, what, error, Some(t.by_hand()))
+        };
+        self.targets().map(left).collect()
+    }
 }
 
 /// Takes the targets out of traffic, if the system needs it and the rest can carry the load.
@@ -46,197 +105,116 @@ pub async fn drain(scene: &Scene, needed: bool) -> StepEnd {
     let door = match door(scene) {
         None => return StepEnd::absent(),
         Some(_) if !needed => return StepEnd::new(StepState::Nothing, "nothing to repair: stays in traffic"),
-        Some(Err(error)) => return unreadable(scene, StepId::Drain, &error, None),
+        Some(Err(error)) => return nowhere(scene, StepId::Drain, &error),
         Some(Ok(door)) => door,
     };
-    let before = &scene.snapshot.gateway;
+    if scene.snapshot.gateway.is_empty() {
+        let why = "not drained: the snapshot has no server of the gateway";
+        return StepEnd::new(StepState::Nothing, why);
+    }
     let deadline = scene.deadline();
-    let servers = match scene.persist(deadline, || door.haproxy.servers()).await {
-        Ok(servers) => servers,
-        Err(error) => return unreadable(scene, StepId::Drain, &error, Some(&door)),
-    };
-    if let Err(why) = can_carry(before, &servers) {
-        return StepEnd::new(StepState::Nothing, format!("not drained: {why}"));
-    }
-    let out: Vec<&GatewayServer> = before
-        .iter()
-        .filter(|b| now(&servers, b).is_some_and(|s| s.weight > 0 && s.state == GatewayState::Ready))
-        .collect();
-    if out.is_empty() {
-        return StepEnd::new(StepState::Nothing, "the targets take no traffic already");
-    }
     let (mut lines, mut leftovers) = (Vec::new(), Vec::new());
-    for server in out {
-        let at = now(&servers, server).map_or(server.weight, |s| s.weight);
-        lines.push(format!("{} weight {at} → 0", server.instance));
-        if let Err(error) = weigh(scene, &door, server, 0, deadline).await {
-            let what = format!("{} still takes traffic", server.instance);
-            let command = set_by_hand(&door, &with_weight(server, 0));
-            leftovers.push(unread(StepId::Drain, what, &error, Some(command)));
+    let mut readable = Vec::new();
+    for (balancer, look) in door.look(scene, deadline).await {
+        match look {
+            Ok(servers) => readable.push((balancer, servers)),
+            Err(error) => {
+                lines.push(error.to_string());
+                leftovers.extend(balancer.unread(StepId::Drain, &error));
+            }
         }
     }
-    let rest = servers
+    let mut rests = Vec::new();
+    for (balancer, servers) in &readable {
+        // Without its sessions the weights decide.
+        let carries = scene.persist(deadline, || balancer.haproxy.carries()).await.ok();
+        match can_carry(&balancer.before, servers, carries.as_deref()) {
+            Ok(rest) => rests.push(format!("{}{rest}", balancer.prefix())),
+            Err(why) => {
+                lines.push(format!("not drained: {}{why}", balancer.prefix()));
+                return StepEnd::of(StepState::Nothing, lines.join("; "), leftovers);
+            }
+        }
+    }
+    let out = readable
         .iter()
-        .filter(|s| s.serves() && !is_target(before, s))
-        .count();
-    StepEnd::of(
-        StepState::Done,
-        format!("{}; {rest} serve", lines.join(", ")),
-        leftovers,
-    )
+        .flat_map(|(balancer, servers)| taking(balancer, servers));
+    let set =
+        together(out.map(async |(target, at)| (target, at, target.weigh(scene, 0, deadline).await))).await;
+    if set.is_empty() && leftovers.is_empty() {
+        return StepEnd::new(StepState::Nothing, "the targets take no traffic already");
+    }
+    let mut weights = Vec::new();
+    for (target, at, ended) in set {
+        weights.push(format!("{} weight {at} → 0", target.name()));
+        if let Err(error) = ended {
+            let what = format!("{} still takes traffic", target.name());
+            leftovers.push(unread(StepId::Drain, what, &error, Some(target.set_by_hand(0))));
+        }
+    }
+    lines.extend((!weights.is_empty()).then(|| weights.join(", ")));
+    lines.extend(rests);
+    StepEnd::of(StepState::Done, lines.join("; "), leftovers)
 }
 
-/// The rest can carry the load if at least one other server takes traffic, and the rest holds at least half of the
-/// weight that serves: no server gets more than twice its share.
-fn can_carry(before: &[GatewayServer], servers: &[Server]) -> Result<(), String> {
-    let weight = |targets: bool| -> u32 {
-        let serving = servers
-            .iter()
-            .filter(|s| s.serves() && is_target(before, s) == targets);
-        serving.map(|s| s.weight).sum()
+/// The targets that take traffic, and their weights.
+fn taking<'d>(balancer: &'d Balancer<'d>, servers: &[Server]) -> Vec<(Target<'d>, u32)> {
+    let weight = |t: &Target<'_>| t.now(servers).filter(|s| takes(s)).map(|s| s.weight);
+    balancer
+        .targets()
+        .filter_map(|t| Some((t, weight(&t)?)))
+        .collect()
+}
+
+fn takes(server: &Server) -> bool {
+    server.weight > 0 && server.state == GatewayState::Ready
+}
+
+/// While pools drain, no load balancer brings a target back by itself: one that was reloaded begins again with the
+/// weights of its configuration. Those that are out when this begins are kept out. Never ends.
+pub(super) async fn keep_out(scene: &Scene) -> Infallible {
+    let Some(Ok(door)) = door(scene) else {
+        return std::future::pending().await;
     };
-    let (rest, targets) = (weight(false), weight(true));
-    match rest {
-        _ if before.is_empty() => Err("the snapshot has no server of the gateway".into()),
-        0 => Err("no other server takes traffic".into()),
-        _ if rest < targets => Err(format!(
-            "the rest has weight {rest}, the targets {targets}: it cannot carry the load"
-        )),
-        _ => Ok(()),
+    let mut out: Vec<Target<'_>> = Vec::new();
+    for (balancer, look) in door.look(scene, scene.deadline()).await {
+        let servers = look.unwrap_or_default();
+        let is_out = |t: &Target<'_>| t.was_serving() && t.now(&servers).is_some_and(|s| !takes(s));
+        out.extend(balancer.targets().filter(is_out));
+    }
+    loop {
+        scene.pause().await;
+        for target in &out {
+            let Ok(servers) = target.balancer.haproxy.servers().await else {
+                continue;
+            };
+            if target.now(&servers).is_some_and(takes) {
+                scene.waiting(
+                    StepId::Pools,
+                    format!("{} came back by itself: taken out again", target.name()),
+                );
+                // If it cannot be set now, the next round sees it again.
+                let _ = target.weigh(scene, 0, scene.deadline()).await;
+            }
+        }
     }
 }
 
-fn is_target(before: &[GatewayServer], server: &Server) -> bool {
-    before.iter().any(|b| b.instance.as_str() == server.name)
-}
-
-pub(super) fn now<'s>(servers: &'s [Server], before: &GatewayServer) -> Option<&'s Server> {
-    servers.iter().find(|s| s.name == before.instance.as_str())
-}
-
-fn with_weight(server: &GatewayServer, weight: u32) -> GatewayServer {
-    GatewayServer {
-        weight,
-        ..server.clone()
-    }
-}
-
-pub(super) fn is_as_before(servers: &[Server], before: &GatewayServer) -> bool {
-    now(servers, before).is_some_and(|s| s.weight == before.weight && s.state == before.state)
-}
-
-/// Sets a weight and makes the server ready: the weight first, so that it never comes back with more than meant.
-pub(super) async fn admit(
-    scene: &Scene,
-    door: &Door<'_>,
-    server: &GatewayServer,
-    weight: u32,
-) -> Result<(), DriverError> {
-    let deadline = scene.deadline();
-    weigh(scene, door, server, weight, deadline).await?;
-    place(scene, door, server, deadline).await
-}
-
-pub(super) async fn weigh(
-    scene: &Scene,
-    door: &Door<'_>,
-    server: &GatewayServer,
-    weight: u32,
-    deadline: Instant,
-) -> Result<(), DriverError> {
-    let wanted = |s: &Server| s.weight == weight;
-    if seen_so(scene, door, server, deadline, wanted).await? {
-        return Ok(());
-    }
-    intend(scene, server, format!("weight {weight}")).await;
-    scene
-        .persist(deadline, || door.haproxy.set_weight(&server.instance, weight))
-        .await?;
-    confirmed(scene, door, server, deadline, wanted, "weight").await
-}
-
-/// Sets the snapshot's state, if it is another.
-async fn place(
-    scene: &Scene,
-    door: &Door<'_>,
-    server: &GatewayServer,
-    deadline: Instant,
-) -> Result<(), DriverError> {
-    let wanted = |s: &Server| s.state == server.state;
-    if seen_so(scene, door, server, deadline, wanted).await? {
-        return Ok(());
-    }
-    intend(scene, server, format!("{:?}", server.state).to_lowercase()).await;
-    scene
-        .persist(deadline, || {
-            door.haproxy.set_state(&server.instance, server.state)
-        })
-        .await?;
-    confirmed(scene, door, server, deadline, wanted, "state").await
-}
-
-async fn intend(scene: &Scene, before: &GatewayServer, to: String) {
-    let change = ChangeIntent::Gateway {
-        instance: before.instance.clone(),
-        weight: before.weight,
-        state: before.state,
-        to,
+/// The gateway's address leads nowhere: nothing of it can be read.
+pub(super) fn nowhere(scene: &Scene, step: StepId, error: &DriverError) -> StepEnd {
+    let left = |b: &GatewayServer| {
+        unread(
+            step,
+            format!("weight and state of {} at the gateway", b.instance),
+            error,
+            None,
+        )
     };
-    scene.bus.intend(change).await;
-}
-
-async fn seen_so(
-    scene: &Scene,
-    door: &Door<'_>,
-    server: &GatewayServer,
-    deadline: Instant,
-    wanted: impl Fn(&Server) -> bool,
-) -> Result<bool, DriverError> {
-    let servers = scene.persist(deadline, || door.haproxy.servers()).await?;
-    Ok(now(&servers, server).is_some_and(wanted))
-}
-
-async fn confirmed(
-    scene: &Scene,
-    door: &Door<'_>,
-    server: &GatewayServer,
-    deadline: Instant,
-    wanted: impl Fn(&Server) -> bool,
-    what: &str,
-) -> Result<(), DriverError> {
-    if seen_so(scene, door, server, deadline, wanted).await? {
-        return Ok(());
-    }
-    Err(DriverError::Conflict {
-        what: format!("{what} of {}/{}", door.haproxy.backend(), server.instance),
-        answer: "accepted, and not so when read back".into(),
-    })
-}
-
-pub(super) fn set_by_hand(door: &Door<'_>, server: &GatewayServer) -> String {
-    by_hand::set_server(
-        door.haproxy.socket(),
-        door.haproxy.backend(),
-        &server.instance,
-        server.weight,
-        server.state,
-    )
-}
-
-pub(super) fn unreadable(
-    scene: &Scene,
-    step: StepId,
-    error: &DriverError,
-    door: Option<&Door<'_>>,
-) -> StepEnd {
-    let before = scene.snapshot.gateway.iter();
-    let leftovers = before
-        .map(|b| {
-            let what = format!("weight and state of {} at the gateway", b.instance);
-            unread(step, what, error, door.map(|d| set_by_hand(d, b)))
-        })
-        .collect();
-    let mut end = StepEnd::of(StepState::Nothing, error.to_string(), leftovers);
+    let mut end = StepEnd::of(
+        StepState::Failed,
+        error.to_string(),
+        scene.snapshot.gateway.iter().map(left).collect(),
+    );
     end.state = StepState::Failed;
     end
 }
@@ -245,72 +223,33 @@ pub(super) fn unreadable(
 pub(super) async fn differences(scene: &Scene, step: StepId) -> Vec<Leftover> {
     let door = match door(scene) {
         None => return Vec::new(),
-        Some(Err(error)) => return unreadable(scene, step, &error, None).leftovers,
+        Some(Err(error)) => return nowhere(scene, step, &error).leftovers,
         Some(Ok(door)) => door,
     };
-    let servers = match scene.persist(scene.deadline(), || door.haproxy.servers()).await {
-        Ok(servers) => servers,
-        Err(error) => return unreadable(scene, step, &error, Some(&door)).leftovers,
-    };
-    let differing = scene
-        .snapshot
-        .gateway
-        .iter()
-        .filter(|b| !is_as_before(&servers, b));
-    differing
-        .map(|before| {
-            let (what, why) = match now(&servers, before) {
-                Some(s) => (
-                    format!(
-                        "{} at the gateway: weight {}, {:?}",
-                        before.instance, s.weight, s.state
-                    ),
-                    format!("before the drill: weight {}, {:?}", before.weight, before.state),
-                ),
-                None => (
-                    format!(
-                        "{} is no longer in backend {}",
-                        before.instance,
-                        door.haproxy.backend()
-                    ),
-                    "it was there before the drill".to_owned(),
-                ),
-            };
-            seen(step, what, why, Some(set_by_hand(&door, before)))
-        })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::ids::InstanceName;
-
-    fn server(name: &str, weight: u32) -> Server {
-        Server {
-            name: name.into(),
-            weight,
-            initial_weight: 100,
-            state: GatewayState::Ready,
-            running: true,
+    let mut left = Vec::new();
+    for (balancer, look) in door.look(scene, scene.deadline()).await {
+        match look {
+            Err(error) => left.extend(balancer.unread(step, &error)),
+            Ok(servers) => left.extend(balancer.targets().filter_map(|t| difference(step, t, &servers))),
         }
     }
+    left
+}
 
-    #[test]
-    fn the_rest_must_carry_the_load() {
-        let before = [GatewayServer {
-            instance: InstanceName::new("a").unwrap(),
-            weight: 100,
-            initial_weight: 100,
-            state: GatewayState::Ready,
-        }];
-        assert!(can_carry(&before, &[server("a", 100), server("b", 100)]).is_ok());
-        assert!(can_carry(&before, &[server("a", 100), server("b", 0)]).is_err());
-        assert!(can_carry(&before, &[server("a", 100), server("b", 40)]).is_err());
-        let down = Server {
-            running: false,
-            ..server("b", 100)
-        };
-        assert!(can_carry(&before, &[server("a", 100), down]).is_err());
+fn difference(step: StepId, target: Target<'_>, servers: &[Server]) -> Option<Leftover> {
+    let before = target.before;
+    if target.is_as_before(servers) {
+        return None;
     }
+    let (what, why) = match target.now(servers) {
+        Some(s) => (
+            format!("{}: weight {}, {:?}", target.place(), s.weight, s.state),
+            format!("before the drill: weight {}, {:?}", before.weight, before.state),
+        ),
+        None => (
+            format!("{} is no longer in its backend", target.place()),
+            "it was there before the drill".to_owned(),
+        ),
+    };
+    Some(seen(step, what, why, Some(target.by_hand())))
 }

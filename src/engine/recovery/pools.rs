@@ -1,22 +1,23 @@
 //! Step 5: pools drain before traffic returns. After the wait the trend decides: falling → wait on; flat or rising →
-//! restart the instances, once.
+//! restart the instances that are stuck, once.
+
+use std::convert::Infallible;
 
 use tokio::time::Instant;
 
-use crate::{
-    drivers::place::Fill,
-    model::{
-        ids::InstanceName,
-        playbook::{PoolDrain, Restart},
-        recovery::{Certainty, Leftover, StepId, StepState},
-        sample::Query,
-        undo::ChangeIntent,
-    },
+use crate::model::{
+    ids::InstanceName,
+    playbook::PoolDrain,
+    recovery::{Certainty, Leftover, StepId, StepState},
+    sample::{Gap, Query},
+    time::Span,
 };
 
 use super::{
-    Scene, StepEnd, by_hand, elapsed, together,
-    trend::{Trend, trend},
+    Scene, StepEnd, elapsed, gateway,
+    pools_restart::{Restarted, by_hand, is_ready, restart},
+    together,
+    trend::{Drift, FEWEST, Trend, drift},
 };
 
 /// A pool that keeps falling may take this many times its wait before it is called stuck all the same.
@@ -25,10 +26,13 @@ const FALLING_WAITS: u64 = 10;
 /// Without enough samples to see a trend, this many times the wait is waited for them.
 const BLIND_WAITS: u64 = 3;
 
-/// A pool's samples that were taken after the step began.
+/// One instance's part of a pool, or the whole of one that is not told apart by instance; its samples are those taken
+/// after the step began.
 struct Watch<'a> {
     pool: &'a PoolDrain,
     query: Query,
+    /// Whom a restart would hit.
+    who: Vec<&'a InstanceName>,
     /// Samples taken before this are not believed.
     since: Instant,
     newest: Option<i64>,
@@ -37,11 +41,12 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(pool: &'a PoolDrain) -> Self {
+    fn new(pool: &'a PoolDrain, query: Query, who: Vec<&'a InstanceName>) -> Self {
         let now = Instant::now();
         Self {
             pool,
-            query: query(pool),
+            query,
+            who,
             since: now,
             newest: None,
             samples: Vec::new(),
@@ -64,7 +69,8 @@ impl<'a> Watch<'a> {
         if let (true, false, Ok(level)) = (fresh, reading.partial, reading.value) {
             self.newest = Some(reading.sampled);
             if level.0.is_finite() {
-                self.samples.push((elapsed(self.begin).as_seconds(), level.0));
+                let busy = self.pool.busy(level.0);
+                self.samples.push((elapsed(self.begin).as_seconds(), busy));
             }
         }
     }
@@ -73,62 +79,132 @@ impl<'a> Watch<'a> {
         self.samples.last().map(|s| s.1)
     }
 
-    fn is_idle(&self) -> bool {
-        self.busy().is_some_and(|b| b <= self.pool.idle_at_most)
+    /// Whether the last samples, so many of them, are idle.
+    fn is_idle(&self, samples: usize) -> bool {
+        let idle = self
+            .samples
+            .iter()
+            .rev()
+            .take_while(|s| s.1 <= self.pool.idle_at_most);
+        idle.take(samples).count() == samples
+    }
+
+    fn drift(&self) -> Drift {
+        let over = self.busy().unwrap_or(0.0) - self.pool.idle_at_most;
+        let all = self.pool.wait * FALLING_WAITS;
+        let left = Span(all.0.saturating_sub(elapsed(self.since).0)).max(self.pool.wait);
+        drift(&self.samples, over.max(0.0) / left.as_seconds().max(0.001))
+    }
+
+    fn path(&self, first: Option<f64>) -> String {
+        match (first, self.busy()) {
+            (Some(first), Some(now)) if first != now => format!("{} {first} → {now}", self.name()),
+            (_, Some(now)) => format!("{} {now}", self.name()),
+            _ => format!("{} --", self.name()),
+        }
+    }
+
+    fn name(&self) -> String {
+        match &self.query.instance {
+            Some(instance) => format!("{} on {instance}", self.pool.metric),
+            None => self.pool.metric.to_string(),
+        }
     }
 }
 
-fn query(pool: &PoolDrain) -> Query {
+fn whole(pool: &PoolDrain) -> Query {
     Query::new(&pool.metric, pool.scope.as_ref())
 }
 
-/// Waits for all pools, all at the same time.
+/// The queries that a pool is judged by: one for each target, if the metric has a series of any of them; else the whole.
+fn queries<'a>(scene: &'a Scene, pool: &PoolDrain) -> Vec<(Query, Vec<&'a InstanceName>)> {
+    let targets = &scene.plan.drill.targets.instances;
+    let each = targets.iter().map(|i| (whole(pool).of_instance(i), vec![i]));
+    let each: Vec<_> = each.collect();
+    let has_series = |query: &Query| {
+        let reading = scene.bus.reading(query);
+        reading.is_some_and(|r| !matches!(r.value, Err(Gap::NoSeries { .. } | Gap::Source(_))))
+    };
+    match each.iter().any(|(query, _)| has_series(query)) {
+        true => each,
+        false => vec![(whole(pool), targets.iter().collect())],
+    }
+}
+
+/// Waits for all pools, all at the same time. What a load balancer brings back meanwhile is taken out again.
 pub async fn pools(scene: &Scene) -> StepEnd {
     let pools = &scene.plan.drill.recovery.pools;
-    let ends = together(pools.iter().map(|p| drained(scene, p))).await;
+    if pools.is_empty() {
+        return StepEnd::absent();
+    }
+    let drained = async {
+        let ends = together(pools.iter().map(|p| pool_drained(scene, p))).await;
+        ends.into_iter().fold(StepEnd::absent(), StepEnd::and)
+    };
+    let kept_out = async {
+        let never: Infallible = gateway::keep_out(scene).await;
+        match never {}
+    };
+    tokio::select! {
+        end = drained => end,
+        end = kept_out => end,
+    }
+}
+
+async fn pool_drained(scene: &Scene, pool: &PoolDrain) -> StepEnd {
+    // A keeper that has just taken over has read nothing yet, and cannot know what the metric tells apart.
+    let begin = Instant::now();
+    while scene.bus.reading(&whole(pool)).is_none() && elapsed(begin) < pool.wait {
+        scene.pause().await;
+    }
+    let watches = queries(scene, pool);
+    let drained = watches
+        .into_iter()
+        .map(|(query, who)| drained(scene, Watch::new(pool, query, who)));
+    let ends = together(drained).await;
     ends.into_iter().fold(StepEnd::absent(), StepEnd::and)
 }
 
-async fn drained(scene: &Scene, pool: &PoolDrain) -> StepEnd {
-    let mut watch = Watch::new(pool);
-    let wait = pool.wait;
-    let mut restarted = false;
+async fn drained(scene: &Scene, mut watch: Watch<'_>) -> StepEnd {
+    let wait = watch.pool.wait;
+    let mut restarted = None;
     let mut until = wait;
     let mut first = None;
     loop {
+        let mut unready = None;
         watch.look(scene);
         let passed = elapsed(watch.since);
-        let trend = trend(&watch.samples);
+        let drift = watch.drift();
         first = first.or(watch.busy());
-        if watch.is_idle() {
-            let state = if restarted || watch.samples.len() > 1 {
-                StepState::Done
-            } else {
-                StepState::Nothing
+        // The first idle sample after a restart may be the old process' last one.
+        if watch.is_idle(if restarted.is_some() { 2 } else { 1 }) {
+            unready = match restarted {
+                Some(_) => is_ready(scene, watch.pool, &watch.who).await.err(),
+                None => None,
             };
-            let note = if restarted { ", restarted once" } else { "" };
-            return StepEnd::new(state, format!("{}{note}", path(pool, first, watch.busy())));
+            if unready.is_none() {
+                return idle(&watch, first, restarted);
+            }
         }
-        scene.waiting(
-            StepId::Pools,
-            format!("{} {}", path(pool, first, watch.busy()), word(trend)),
-        );
+        scene.waiting(StepId::Pools, format!("{} {drift}", watch.path(first)));
         if passed >= until {
-            match trend {
-                Trend::Falling if passed < wait * FALLING_WAITS => {
-                    until = passed + scene.drivers.patience().poll
+            let a_look = passed + scene.drivers.patience().poll;
+            match drift.trend {
+                _ if unready.is_some() && passed >= wait => {
+                    return stuck(scene, &watch, &unready.unwrap_or_default());
                 }
-                // Too few samples to know: that is no reason to restart anything.
-                Trend::Unknown if passed < wait * BLIND_WAITS => {
-                    until = passed + scene.drivers.patience().poll
-                }
-                Trend::Unknown => {
+                Trend::Falling if passed < wait * FALLING_WAITS => until = a_look,
+                // Not to know is no reason to restart anything.
+                Trend::Unknown if passed < wait * BLIND_WAITS => until = a_look,
+                Trend::Unknown if watch.samples.len() < FEWEST => {
                     return stuck(scene, &watch, "too few fresh samples to see whether it drains");
                 }
-                _ if restarted => return stuck(scene, &watch, "still busy after the restart"),
-                _ => match restart(scene, pool).await {
-                    Ok(()) => {
-                        restarted = true;
+                _ if restarted.is_some() => {
+                    return stuck(scene, &watch, "still busy after the restart");
+                }
+                _ => match restart(scene, watch.pool, &watch.who).await {
+                    Ok(how) => {
+                        restarted = Some(how);
                         watch.anew();
                         until = wait;
                     }
@@ -140,88 +216,39 @@ async fn drained(scene: &Scene, pool: &PoolDrain) -> StepEnd {
     }
 }
 
-fn path(pool: &PoolDrain, first: Option<f64>, now: Option<f64>) -> String {
-    match (first, now) {
-        (Some(first), Some(now)) if first != now => format!("{} {first} → {now}", pool.metric),
-        (_, Some(now)) => format!("{} {now}", pool.metric),
-        _ => format!("{} --", pool.metric),
-    }
-}
-
-fn word(trend: Trend) -> &'static str {
-    match trend {
-        Trend::Falling => "FALLING",
-        Trend::Flat => "FLAT",
-        Trend::Rising => "RISING",
-        Trend::Unknown => "",
-    }
-}
-
-/// Restarts the targets, one after another, each once in a run.
-async fn restart(scene: &Scene, pool: &PoolDrain) -> Result<(), String> {
-    let Some(Restart::Http { url }) = &pool.if_stuck else {
-        return Err("it does not drain, and the playbook has no restart for it".into());
+fn idle(watch: &Watch<'_>, first: Option<f64>, restarted: Option<Restarted>) -> StepEnd {
+    let state = if restarted.is_some() || watch.samples.len() > 1 {
+        StepState::Done
+    } else {
+        StepState::Nothing
     };
-    let mut asked = 0;
-    for instance in &scene.plan.drill.targets.instances {
-        if scene.bus.restarted(instance) {
-            continue;
-        }
-        scene.waiting(StepId::Pools, format!("restarting {instance}"));
-        let filled = filled(scene, url, instance)?;
-        let change = ChangeIntent::Restart {
-            instance: instance.clone(),
-        };
-        scene.bus.intend(change).await;
-        // Once: a restart whose answer was lost is not asked for again, the pool tells whether it came.
-        match scene.drivers.restart(&filled).await {
-            Err(error) if error.certainty() == crate::drivers::error::Effect::NotDone => {
-                return Err(error.to_string());
-            }
-            _ => asked += 1,
-        }
-    }
-    match asked {
-        0 => Err("it does not drain, and the targets were restarted already".into()),
-        _ => Ok(()),
-    }
-}
-
-fn filled(scene: &Scene, url: &str, instance: &InstanceName) -> Result<String, String> {
-    let fill = Fill {
-        instance: Some(instance),
-        name: None,
+    let note = match restarted {
+        Some(Restarted::Now) => ", restarted once",
+        Some(Restarted::Before) => ", restarted before",
+        None => "",
     };
-    scene.drivers.places().fill(url, fill).map_err(|e| e.to_string())
+    StepEnd::new(state, format!("{}{note}", watch.path(first)))
 }
 
 fn stuck(scene: &Scene, watch: &Watch<'_>, why: &str) -> StepEnd {
-    let pool = watch.pool;
     let (shown, certainty) = match watch.busy() {
         Some(busy) => (
-            format!("{busy} busy, idle is at most {}", pool.idle_at_most),
+            format!("{busy} busy, idle is at most {}", watch.pool.idle_at_most),
             Certainty::Seen,
         ),
         None => ("not known".to_owned(), Certainty::Unknown),
     };
-    let by_hand = match &pool.if_stuck {
-        Some(Restart::Http { url }) => {
-            let targets = scene.plan.drill.targets.instances.iter();
-            let commands = targets.filter_map(|i| Some(by_hand::curl("POST", &filled(scene, url, i).ok()?)));
-            Some(commands.collect::<Vec<_>>().join("; ")).filter(|c| !c.is_empty())
-        }
-        None => None,
-    };
+    let name = watch.name();
     let leftover = Leftover {
         step: StepId::Pools,
-        what: format!("pool {} ({shown})", pool.metric),
+        what: format!("pool {name} ({shown})"),
         why: why.to_owned(),
-        by_hand,
+        by_hand: by_hand(scene, watch.pool, &watch.who),
         certainty,
     };
     StepEnd::of(
         StepState::Failed,
-        format!("{} {shown}: {why}", pool.metric),
+        format!("{name} {shown}: {why}"),
         vec![leftover],
     )
 }
@@ -230,11 +257,13 @@ fn stuck(scene: &Scene, watch: &Watch<'_>, why: &str) -> StepEnd {
 pub(super) fn busy(scene: &Scene) -> (Vec<String>, Vec<String>) {
     let (mut busy, mut unknown) = (Vec::new(), Vec::new());
     for pool in &scene.plan.drill.recovery.pools {
-        match scene.bus.reading(&query(pool)).map(|r| (r.partial, r.value)) {
-            Some((false, Ok(level))) if level.0 <= pool.idle_at_most => {}
-            Some((false, Ok(level))) => busy.push(format!("{} {}", pool.metric, level.0)),
-            Some((_, Err(gap))) => unknown.push(format!("pool {}: {gap}", pool.metric)),
-            _ => unknown.push(format!("pool {}: no complete sample", pool.metric)),
+        for (query, _) in queries(scene, pool) {
+            match scene.bus.reading(&query).map(|r| (r.partial, r.value)) {
+                Some((false, Ok(level))) if pool.is_idle(level.0) => {}
+                Some((false, Ok(level))) => busy.push(format!("{query} {}", pool.busy(level.0))),
+                Some((_, Err(gap))) => unknown.push(format!("pool {query}: {gap}")),
+                _ => unknown.push(format!("pool {query}: no complete sample")),
+            }
         }
     }
     (busy, unknown)

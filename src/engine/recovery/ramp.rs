@@ -1,21 +1,26 @@
 //! Step 6: traffic back in stages, each held and watched, until weights and states are those of the snapshot.
+//!
+//! While a stage is held the weights are watched as well: a load balancer that was reloaded begins again with those of its
+//! configuration, and is put back to the stage.
 
 use tokio::time::Instant;
 
 use crate::{
-    drivers::{error::DriverError, haproxy::Server},
+    drivers::haproxy::Server,
     model::{
         amount::Share,
         recovery::{Leftover, StepId, StepState},
-        snapshot::{GatewayServer, GatewayState},
+        snapshot::GatewayState,
         time::Span,
     },
 };
 
 use super::{
     Scene, StepEnd, breaker_steps, elapsed,
-    gateway::{Door, admit, door, is_as_before, now, set_by_hand, unreadable, weigh},
-    seen, unread,
+    gateway::{Door, Look, door, nowhere},
+    gateway_target::Target,
+    ramp_watch::{Watched, hold},
+    seen, together, unread,
 };
 
 /// Tries of one stage before the way back ends there.
@@ -26,7 +31,7 @@ const TRIES: u32 = 2;
 pub async fn traffic(scene: &Scene) -> StepEnd {
     let back = match door(scene) {
         None => StepEnd::absent(),
-        Some(Err(error)) => unreadable(scene, StepId::Traffic, &error, None),
+        Some(Err(error)) => nowhere(scene, StepId::Traffic, &error),
         Some(Ok(door)) => ramp(scene, &door).await,
     };
     back.and(breaker_steps::confirm(scene).await)
@@ -34,113 +39,162 @@ pub async fn traffic(scene: &Scene) -> StepEnd {
 
 async fn ramp(scene: &Scene, door: &Door<'_>) -> StepEnd {
     let begin = Instant::now();
-    let servers = match scene.persist(scene.deadline(), || door.haproxy.servers()).await {
-        Ok(servers) => servers,
-        Err(error) => return unreadable(scene, StepId::Traffic, &error, Some(door)),
-    };
-    let before = &scene.snapshot.gateway;
-    let differing: Vec<&GatewayServer> = before.iter().filter(|b| !is_as_before(&servers, b)).collect();
-    if differing.is_empty() {
+    let mut climb = Climb::default();
+    let mut differing = Vec::new();
+    let mut rising = Vec::new();
+    for look in door.look(scene, scene.deadline()).await {
+        climb.begin(look, &mut differing, &mut rising);
+    }
+    if differing.is_empty() && climb.lost.is_empty() {
         return StepEnd::new(StepState::Nothing, "weights and states are as before");
     }
-    let climb = climb(scene, door, &differing, &servers).await;
-    let mut detail = climb.notes.join("; ");
-    let leftovers = match climb.stopped {
-        Some(why) => differing.iter().map(|b| partly(door, b, &why)).collect(),
-        None => restore(scene, door, &differing).await,
-    };
-    if leftovers.is_empty() {
-        let weights: Vec<String> = differing
+    climb.up(scene, door, rising).await;
+    differing.retain(|t| !climb.given_up.contains(&t.name()));
+    match &climb.stopped {
+        Some(why) => climb.lost.extend(differing.iter().map(|t| partly(t, why))),
+        None => climb.lost.extend(restore(scene, &differing).await),
+    }
+    if climb.lost.is_empty() {
+        let weights = differing
             .iter()
-            .map(|b| format!("{} weight {}", b.instance, b.weight))
-            .collect();
+            .map(|t| format!("{} weight {}", t.name(), t.before.weight));
         let took = Span::seconds(elapsed(begin).0 / 1000);
-        detail = format!(
-            "{} in {took}{}{detail}",
-            weights.join(", "),
-            if detail.is_empty() { "" } else { "; " }
-        );
+        let weights: Vec<String> = weights.collect();
+        climb.notes.insert(0, format!("{} in {took}", weights.join(", ")));
     }
-    StepEnd::of(StepState::Done, detail, leftovers)
+    StepEnd::of(StepState::Done, climb.notes.join("; "), climb.lost)
 }
 
-/// Why the way up ended before its last stage.
-enum Stop {
-    /// Users were hurt by what was back.
-    Guard(String),
-    /// The gateway did not do as asked.
-    Gateway(DriverError),
-}
-
-struct Climb {
-    notes: Vec<String>,
+/// The way up.
+#[derive(Default)]
+pub(super) struct Climb {
+    pub(super) notes: Vec<String>,
+    /// What a load balancer did not do.
+    pub(super) lost: Vec<Leftover>,
+    /// The targets of those.
+    given_up: Vec<String>,
+    /// How often a weight was not the one that was set.
+    pub(super) corrections: u32,
     /// Why the way up ended before its last stage.
-    stopped: Option<Stop>,
+    stopped: Option<String>,
 }
 
-async fn climb(scene: &Scene, door: &Door<'_>, differing: &[&GatewayServer], servers: &[Server]) -> Climb {
-    let mut climb = Climb {
-        notes: Vec::new(),
-        stopped: None,
-    };
-    // Servers that took no traffic before the drill are only put back as they were, at the end.
-    let mut rising: Vec<(&GatewayServer, u32)> = differing
-        .iter()
-        .filter(|b| b.state == GatewayState::Ready)
-        .map(|b| (*b, now(servers, b).map_or(0, takes)))
-        .filter(|(b, at)| *at < b.weight)
-        .collect();
-    if rising.is_empty() {
-        return climb;
-    }
-    let gated = calm(scene, "guard before traffic returns").await;
-    if let Err(which) = &gated {
-        // Waiting longer would only keep capacity away from a system that may be short of it.
-        climb.notes.push(format!(
-            "the guard did not hold before traffic came back: {which}"
-        ));
-    }
-    for share in stages(door.ramp) {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let lower: Vec<(&GatewayServer, u32)> = rising.clone();
-            let mut moved = false;
-            for (server, at) in &mut rising {
-                let to = stage_weight(server.weight, share);
-                if to <= *at {
-                    continue;
-                }
-                if let Err(error) = admit(scene, door, server, to).await {
-                    climb.stopped = Some(Stop::Gateway(error));
-                    return climb;
-                }
-                (*at, moved) = (to, true);
+/// A target on its way up, and the weight that it has now.
+#[derive(Clone)]
+pub(super) struct Rising<'d> {
+    pub(super) target: Target<'d>,
+    pub(super) at: u32,
+}
+
+impl Climb {
+    fn begin<'d>(
+        &mut self,
+        (balancer, look): Look<'d>,
+        differing: &mut Vec<Target<'d>>,
+        rising: &mut Vec<Rising<'d>>,
+    ) {
+        let servers = match look {
+            Ok(servers) => servers,
+            Err(error) => {
+                self.notes.push(error.to_string());
+                self.lost.extend(balancer.unread(StepId::Traffic, &error));
+                return;
             }
-            if !moved {
-                break;
+        };
+        for target in balancer.targets().filter(|t| !t.is_as_before(&servers)) {
+            differing.push(target);
+            let now = target.now(&servers);
+            let (before, initial) = (target.before, now.map(|s| s.initial_weight));
+            if let Some(initial) = initial.filter(|i| *i != before.initial_weight) {
+                self.notes.push(format!(
+                    "{} was configured with weight {} and is now with {initial}",
+                    target.name(),
+                    before.initial_weight
+                ));
             }
-            let watched = hold(scene, door.hold, share).await;
-            let Some(which) = watched.filter(|_| gated.is_ok()) else {
-                break;
-            };
-            climb.notes.push(format!("at {share} the guard was bad: {which}"));
-            for (server, at) in &lower {
-                // The weight below is safer than none: if it cannot be set, the final read shows it.
-                if weigh(scene, door, server, *at, scene.deadline()).await.is_err() {
-                    climb
-                        .notes
-                        .push(format!("{} could not be lowered", server.instance));
-                }
-            }
-            rising = lower;
-            if tries == TRIES || calm(scene, "guard after stepping back").await.is_err() {
-                climb.stopped = Some(Stop::Guard(format!("the guard is bad at {share}: {which}")));
-                return climb;
+            // Servers that took no traffic before the drill are only put back as they were, at the end.
+            let at = now.map_or(0, takes);
+            if before.state == GatewayState::Ready && at < before.weight {
+                rising.push(Rising { target, at });
             }
         }
     }
-    climb
+
+    async fn up(&mut self, scene: &Scene, door: &Door<'_>, mut rising: Vec<Rising<'_>>) {
+        if rising.is_empty() {
+            return;
+        }
+        let gated = calm(scene, "guard before traffic returns").await;
+        if let Err(which) = &gated {
+            // Waiting longer would only keep capacity away from a system that may be short of it.
+            self.notes.push(format!(
+                "the guard did not hold before traffic came back: {which}"
+            ));
+        }
+        for share in stages(door.ramp) {
+            let mut tries = 0;
+            loop {
+                tries += 1;
+                let lower = rising.clone();
+                if !self.raise(scene, &mut rising, share).await {
+                    break;
+                }
+                let watched = hold(scene, door.hold, share, self, &mut rising).await;
+                let Watched::Bad(which) = watched else { break };
+                if gated.is_err() {
+                    break;
+                }
+                self.notes.push(format!("at {share} the guard was bad: {which}"));
+                self.step_back(scene, &mut rising, &lower).await;
+                if tries == TRIES || calm(scene, "guard after stepping back").await.is_err() {
+                    self.stopped = Some(format!("the guard is bad at {share}: {which}"));
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Raises all to a stage, at the same time; tells whether one was raised.
+    async fn raise(&mut self, scene: &Scene, rising: &mut Vec<Rising<'_>>, share: Share) -> bool {
+        let to = |r: &Rising<'_>| stage_weight(r.target.before.weight, share);
+        let lower = rising.iter().filter(|r| r.at < to(r));
+        let raised = together(lower.map(async |r| (r.target, r.target.admit(scene, to(r)).await))).await;
+        for (target, ended) in &raised {
+            if let Err(error) = ended {
+                let what = format!("{} has not all of its traffic back", target.name());
+                self.give_up(
+                    rising,
+                    target,
+                    unread(StepId::Traffic, what, error, Some(target.by_hand())),
+                );
+            }
+        }
+        for r in rising.iter_mut() {
+            r.at = r.at.max(to(r));
+        }
+        raised.iter().any(|(_, ended)| ended.is_ok())
+    }
+
+    async fn step_back(&mut self, scene: &Scene, rising: &mut [Rising<'_>], lower: &[Rising<'_>]) {
+        for r in rising {
+            let below = lower.iter().find(|l| l.target.name() == r.target.name());
+            r.at = below.map_or(r.at, |l| l.at);
+            // The weight below is safer than none: if it cannot be set, the final read shows it.
+            if r.target.weigh(scene, r.at, scene.deadline()).await.is_err() {
+                self.notes
+                    .push(format!("{} could not be lowered", r.target.name()));
+            }
+        }
+    }
+
+    /// A target whose load balancer does not do as asked: the others go on.
+    pub(super) fn give_up(&mut self, rising: &mut Vec<Rising<'_>>, target: &Target<'_>, left: Leftover) {
+        let name = target.name();
+        rising.retain(|r| r.target.name() != name);
+        self.notes.push(format!("{}: {}", left.what, left.why));
+        self.given_up.push(name);
+        self.lost.push(left);
+    }
 }
 
 /// The weight that takes traffic now.
@@ -163,31 +217,6 @@ fn stage_weight(weight: u32, share: Share) -> u32 {
     scaled.clamp(1.min(weight), weight)
 }
 
-/// Holds a stage; tells which guard is bad for more than one of its samples. A stage never ends on a bad one.
-async fn hold(scene: &Scene, hold: Span, share: Share) -> Option<String> {
-    let begin = Instant::now();
-    let mut bad_since = None;
-    loop {
-        match scene.bus.guard_holds() {
-            Some(which) => {
-                let since = *bad_since.get_or_insert_with(Instant::now);
-                if elapsed(since) > scene.plan.drill.guard.every {
-                    return Some(which);
-                }
-            }
-            None => {
-                bad_since = None;
-                if elapsed(begin) >= hold {
-                    return None;
-                }
-            }
-        }
-        let so_far = Span::seconds(elapsed(begin).0 / 1000);
-        scene.waiting(StepId::Traffic, format!("{share} held {so_far} of {hold}"));
-        scene.pause().await;
-    }
-}
-
 /// Waits for every guard to hold; tells which one does not if the patience ends.
 async fn calm(scene: &Scene, what: &str) -> Result<(), String> {
     let deadline = Instant::now() + scene.drivers.patience().guard.into();
@@ -202,29 +231,18 @@ async fn calm(scene: &Scene, what: &str) -> Result<(), String> {
 }
 
 /// The snapshot's weights and states exactly.
-async fn restore(scene: &Scene, door: &Door<'_>, differing: &[&GatewayServer]) -> Vec<Leftover> {
-    let mut leftovers = Vec::new();
-    for server in differing {
-        if let Err(error) = admit(scene, door, server, server.weight).await {
-            let what = format!("weight and state of {} at the gateway", server.instance);
-            leftovers.push(unread(
-                StepId::Traffic,
-                what,
-                &error,
-                Some(set_by_hand(door, server)),
-            ));
-        }
-    }
-    leftovers
+async fn restore(scene: &Scene, differing: &[Target<'_>]) -> Vec<Leftover> {
+    let put_back = differing.iter().map(async |target| {
+        let error = target.admit(scene, target.before.weight).await.err()?;
+        let what = format!("weight and state of {}", target.place());
+        Some(unread(StepId::Traffic, what, &error, Some(target.by_hand())))
+    });
+    together(put_back).await.into_iter().flatten().collect()
 }
 
-fn partly(door: &Door<'_>, before: &GatewayServer, stop: &Stop) -> Leftover {
-    let what = format!("{} has not all of its traffic back", before.instance);
-    let by_hand = Some(set_by_hand(door, before));
-    match stop {
-        Stop::Guard(why) => seen(StepId::Traffic, what, why, by_hand),
-        Stop::Gateway(error) => unread(StepId::Traffic, what, error, by_hand),
-    }
+fn partly(target: &Target<'_>, why: &str) -> Leftover {
+    let what = format!("{} has not all of its traffic back", target.name());
+    seen(StepId::Traffic, what, why, Some(target.by_hand()))
 }
 
 #[cfg(test)]

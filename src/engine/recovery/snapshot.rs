@@ -4,12 +4,17 @@ use std::collections::BTreeSet;
 
 use crate::{
     drill::faults,
-    drivers::{Drivers, error::DriverError, place::Fill, point::RuleSeen},
+    drivers::{
+        Drivers,
+        error::DriverError,
+        place::{Fill, is_per_instance},
+        point::RuleSeen,
+    },
     model::{
         event::{Check, CheckOutcome},
         ids::InstanceName,
         plan::Plan,
-        playbook::Restart,
+        playbook::{How, Restart},
         snapshot::Snapshot,
     },
 };
@@ -140,24 +145,59 @@ fn foreign_rules(plan: &Plan, what: String, instance: &str, rules: &[RuleSeen]) 
 fn read_programs(plan: &Plan, drivers: &Drivers) -> Vec<Check> {
     let commands = plan.drill.recovery.commands.iter().map(|command| {
         let what = format!("command {}", command.name);
-        let found = drivers.proves_program(&command.run);
-        match found.and_then(|()| command.check.iter().try_for_each(|c| drivers.proves_program(c))) {
-            Ok(()) => check(what, CheckOutcome::Passed, "its program is there".into(), None),
+        let (found, shown) = match &command.how {
+            How::Run { run, check } => {
+                let mut programs = std::iter::once(run).chain(check);
+                (
+                    programs.try_for_each(|p| drivers.proves_program(p)),
+                    "its program is there",
+                )
+            }
+            How::Http { url, check, .. } => {
+                let mut urls = std::iter::once(url).chain(check.iter().map(|c| &c.url));
+                (
+                    urls.try_for_each(|url| leads_somewhere(plan, drivers, url)),
+                    "its addresses are known",
+                )
+            }
+        };
+        match found {
+            Ok(()) if command.has_check() => check(what, CheckOutcome::Passed, shown.into(), None),
+            Ok(()) => check(
+                what,
+                CheckOutcome::Warned,
+                format!("{shown}; it has no check"),
+                Some("give it a `check`: success alone does not prove that it worked"),
+            ),
             Err(error) => refused(what, &error),
         }
     });
     let restarts = plan.drill.recovery.pools.iter().filter_map(|pool| {
-        let Restart::Http { url } = pool.if_stuck.as_ref()?;
-        let mut targets = plan.drill.targets.instances.iter();
-        let filled = targets.try_for_each(|instance| {
-            let fill = Fill {
-                instance: Some(instance),
-                name: None,
-            };
-            drivers.places().fill(url, fill).map(|_| ())
-        });
-        let error = DriverError::Place(filled.err()?);
-        Some(refused(format!("restart of pool {}", pool.metric), &error))
+        let found = match pool.if_stuck.as_ref()? {
+            Restart::Http { url } => leads_somewhere(plan, drivers, url),
+            Restart::Command { run, .. } => drivers.proves_program(run),
+        };
+        let ready = pool
+            .ready
+            .iter()
+            .try_for_each(|url| leads_somewhere(plan, drivers, url));
+        Some(refused(
+            format!("restart of pool {}", pool.metric),
+            &found.and(ready).err()?,
+        ))
     });
     commands.chain(restarts).collect()
+}
+
+/// Whether a URL can be filled for every target.
+fn leads_somewhere(plan: &Plan, drivers: &Drivers, url: &str) -> Result<(), DriverError> {
+    let instances = plan.drill.targets.instances.iter().map(Some);
+    let whom: Vec<Option<&InstanceName>> = match is_per_instance(url) {
+        true => instances.collect(),
+        false => vec![None],
+    };
+    for instance in whom {
+        drivers.places().fill(url, Fill { instance, name: None })?;
+    }
+    Ok(())
 }

@@ -162,6 +162,7 @@ pub(crate) fn events() -> Vec<Event> {
                 query: Query {
                     metric: metric("coupon_p99"),
                     scope: scope("marked"),
+                    instance: None,
                 },
                 period: Period::Step(0),
                 window: Window {

@@ -55,8 +55,8 @@ pub(in crate::spec) static HAPROXY: Shape = Shape {
     keys: &[
         need(
             "socket",
-            TOKEN,
-            "`host:port`, a unix socket's path, or the name of a gateway of the environment.",
+            Form::Either(&[TOKEN, TOKENS]),
+            "`host:port`, a unix socket's path, or the name of a gateway of the environment; a list of them for several load balancers.",
         ),
         need(
             "backend",
@@ -246,7 +246,13 @@ pub(in crate::spec) static DRAIN: Shape = Shape {
         need(
             "idle_at_most",
             Form::One(Scalar::Level),
-            "Idle means at most this many.",
+            "Idle means at most this many, on each target where the metric tells them apart.",
+        ),
+        or(
+            "scrape_holds",
+            Form::One(Scalar::Number),
+            "0",
+            "What reading the metric keeps busy by itself: 1 for Tomcat's busy threads, which count the scrape.",
         ),
         or(
             "wait",
@@ -257,7 +263,12 @@ pub(in crate::spec) static DRAIN: Shape = Shape {
         may(
             "if_stuck",
             Form::Map(&STUCK),
-            "What is done, once, if it does not drain.",
+            "What is done, once for each stuck target, if it does not drain.",
+        ),
+        may(
+            "ready",
+            URL,
+            "Answers 2xx once a restarted target is ready; with `{instance}`.",
         ),
     ],
     rules: &[],
@@ -266,11 +277,46 @@ pub(in crate::spec) static DRAIN: Shape = Shape {
 pub(in crate::spec) static STUCK: Shape = Shape {
     name: "a way to restart",
     doc: "How a stuck instance is restarted.",
-    keys: &[need(
-        "http",
-        Form::Map(&HTTP_RESTART),
-        "By a request to the instance.",
-    )],
+    keys: &[
+        may("http", Form::Map(&HTTP_RESTART), "By a request to the instance."),
+        may("command", Form::Map(&COMMAND_RESTART), "By a program."),
+        may("systemd", Form::Map(&SYSTEMD_RESTART), "By `systemctl restart`."),
+    ],
+    rules: &[Rule::Choose(&["http", "command", "systemd"])],
+};
+
+pub(in crate::spec) static COMMAND_RESTART: Shape = Shape {
+    name: "a restart by a program",
+    doc: "A program that restarts an instance. `{instance}` becomes host and port, `{host}` the host, `{target}` the name.",
+    keys: &[
+        need("run", TOKENS, "The program and its arguments."),
+        or(
+            "timeout",
+            DURATION,
+            "60s",
+            "Its process group is killed after that.",
+        ),
+    ],
+    rules: &[],
+};
+
+pub(in crate::spec) static SYSTEMD_RESTART: Shape = Shape {
+    name: "a restart of a unit",
+    doc: "`systemctl restart UNIT`. `{host}` and `{target}` become the instance's host and name.",
+    keys: &[
+        need("unit", TOKEN, "The unit, such as `order@{target}`."),
+        may(
+            "run",
+            TOKENS,
+            "What stands before `systemctl`, such as `[ssh, \"ops@{host}\", sudo]`. Without it, this machine's own.",
+        ),
+        or(
+            "timeout",
+            DURATION,
+            "60s",
+            "Its process group is killed after that.",
+        ),
+    ],
     rules: &[],
 };
 
@@ -283,21 +329,66 @@ pub(in crate::spec) static HTTP_RESTART: Shape = Shape {
 
 pub(in crate::spec) static COMMAND: Shape = Shape {
     name: "a command",
-    doc: "A command of your own. No shell; relative paths start at the drill file's folder.",
+    doc: "A step of your own: a program or a request. With `{instance}` (host and port), `{host}` or `{target}` (the name) in it, it is done for each target; `{run}` becomes the run.",
     keys: &[
         need("name", NAME, "Its name."),
         need("after", Form::Word(STEPS), "The recovery step it follows."),
-        need("run", TOKENS, "The program and its arguments."),
+        may(
+            "run",
+            TOKENS,
+            "The program and its arguments. No shell; relative paths start at the drill file's folder.",
+        ),
         may(
             "check",
             TOKENS,
-            "A program and its arguments; exit code 0 proves that it worked.",
+            "A program and its arguments; exit code 0 proves that it worked. Asked first: what is so already is not done.",
+        ),
+        may(
+            "http",
+            Form::Map(&HTTP_COMMAND),
+            "A request instead of a program.",
         ),
         or(
             "timeout",
             DURATION,
             "30s",
-            "Its process group is killed after that.",
+            "A program's process group is killed after that; a request is given up.",
+        ),
+    ],
+    rules: &[Rule::Choose(&["run", "http"]), Rule::Exclude(&["check", "http"])],
+};
+
+pub(in crate::spec) static HTTP_COMMAND: Shape = Shape {
+    name: "a request",
+    doc: "A request that changes something, and how that is proved.",
+    keys: &[
+        may("put", URL, "PUT to this URL."),
+        may("post", URL, "POST to this URL."),
+        may("delete", URL, "DELETE this URL."),
+        may(
+            "body",
+            Form::Any,
+            "What is sent: a text as it is, anything else as JSON.",
+        ),
+        may(
+            "check",
+            Form::Map(&HTTP_CHECK),
+            "What proves that it worked. Asked first: what is so already is not done.",
+        ),
+    ],
+    rules: &[Rule::Choose(&["put", "post", "delete"])],
+};
+
+pub(in crate::spec) static HTTP_CHECK: Shape = Shape {
+    name: "an HTTP check",
+    doc: "What a GET must answer.",
+    keys: &[
+        need("get", URL, "The URL."),
+        or("status", WHOLE, "200", "The status."),
+        may(
+            "json",
+            Form::Named(&Form::Any),
+            "What must stand in the JSON answer, by JSON pointer: `{\"/enabled\": false}`.",
         ),
     ],
     rules: &[],

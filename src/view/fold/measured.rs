@@ -27,6 +27,7 @@ impl RunView {
             let query = Query {
                 metric: guard.metric.clone(),
                 scope: guard.scope.clone(),
+                instance: None,
             };
             if !self.has_windows(&query) {
                 let value = state.reading.value.clone().ok();
@@ -47,6 +48,7 @@ impl RunView {
         let query = self.header.as_ref().and_then(|h| h.row(row.row)).map(|r| Query {
             metric: r.metric.clone(),
             scope: r.scope.clone(),
+            instance: None,
         });
         if let Some(query) = query.filter(|q| !self.has_windows(q)) {
             self.point(&query, Period::Step(row.row.step), row.now, at);

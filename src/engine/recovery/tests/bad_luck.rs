@@ -4,10 +4,11 @@ use super::{
     breakers::{playbook as breakers, via_app},
     faults::{intent, one, with_a_rule},
     flags::{at, playbook as flags},
-    parts::{haproxy, redis_server},
+    haproxy_part::haproxy,
     stand::{Actuator, Injector, Mood, Queue, Stand, nobody, silent},
     *,
 };
+use crate::drivers::redis::testing::redis_server;
 use crate::model::{
     environment::{RedisCluster, RedisPlace, Sentinels},
     event::CheckOutcome,
@@ -163,6 +164,7 @@ fn gateway_stage(socket: &str) -> Stage {
     );
     stage.scene.snapshot = Arc::new(Snapshot {
         gateway: vec![GatewayServer {
+            at: socket.to_owned(),
             instance: instance("order-0"),
             weight: 100,
             initial_weight: 100,

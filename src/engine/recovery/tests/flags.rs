@@ -1,11 +1,11 @@
 //! Flags in a real Redis.
 
-use super::{
-    parts::{RedisPart, redis_server},
-    *,
-};
+use super::*;
 use crate::{
-    drivers::redis::{Found, Glob, Key},
+    drivers::redis::{
+        Found, Glob, Key,
+        testing::{RedisPart, redis_server},
+    },
     model::{
         environment::{Redis, RedisPlace, SecretRef},
         ids::ServerName,

@@ -1,15 +1,19 @@
 //! The gateway: a real HAProxy.
 
-use super::{parts::haproxy, *};
+use super::{haproxy_part::haproxy, *};
 use crate::{
     drivers::haproxy::Server,
     model::{amount::Share, playbook::Gateway, snapshot::GatewayState},
 };
 
 pub(super) fn playbook(socket: &str, hold: Span) -> Playbook {
+    playbook_of(&[socket], hold)
+}
+
+pub(super) fn playbook_of(sockets: &[&str], hold: Span) -> Playbook {
     Playbook {
         gateway: Some(Gateway::Haproxy {
-            socket: socket.to_owned(),
+            sockets: sockets.iter().map(|s| (*s).to_owned()).collect(),
             backend: "order".into(),
             ramp: vec![Share(0.1), Share(0.3), Share(1.0)],
             hold,
@@ -22,7 +26,7 @@ pub(super) fn one_target(name: &str) -> Environment {
     environment(&[("order", name, "127.0.0.1:9")])
 }
 
-async fn server(stage: &Stage, socket: &str, name: &str) -> Server {
+pub(super) async fn server(stage: &Stage, socket: &str, name: &str) -> Server {
     let haproxy = stage.scene.drivers.haproxy(socket, "order").unwrap();
     haproxy
         .servers()

@@ -6,7 +6,8 @@ mod commands;
 mod faults;
 mod flags;
 mod gateway;
-mod parts;
+mod gateway_luck;
+mod haproxy_part;
 mod pools;
 mod preflight;
 mod redis_luck;
@@ -45,6 +46,8 @@ pub(super) struct Ledger {
     answered: bool,
     /// A change goes on once it gets a permit.
     gate: Arc<Semaphore>,
+    /// Whether the keeper dies at this intent.
+    dies: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
 impl Bus for Ledger {
@@ -53,7 +56,13 @@ impl Bus for Ledger {
             self.restarted.store(true, Relaxed);
         }
         self.intents.send(change).unwrap();
-        Box::pin(async { self.gate.acquire().await.unwrap().forget() })
+        let dies = (self.dies)();
+        Box::pin(async move {
+            match dies {
+                true => std::future::pending().await,
+                false => self.gate.acquire().await.unwrap().forget(),
+            }
+        })
     }
     fn progress(&self, _: StepId, _: StepState, _: String) {}
     fn go_on(&self, step: StepId, so_far: StepEnd) {
@@ -141,6 +150,7 @@ pub(super) fn staged(
         restarted: AtomicBool::new(false),
         answered: true,
         gate: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)),
+        dies: Box::new(|| false),
     };
     change(&mut ledger);
     let scene = Scene {

@@ -21,9 +21,18 @@ fn playbook(wait: Span) -> Playbook {
             if_stuck: Some(Restart::Http {
                 url: "http://{instance}/app/restart".into(),
             }),
+            scrape_holds: 0.0,
+            ready: None,
         }],
         ..nothing_to_do()
     }
+}
+
+/// A pool that empties, but not soon, and its readings.
+pub(super) fn falling() -> (Vec<PoolDrain>, impl FnOnce(&mut Ledger)) {
+    let never = Arc::new(AtomicU64::new(0));
+    let falls = readings(never, |n, _| 1e6 - n as f64);
+    (playbook(Span::seconds(60)).pools, falls)
 }
 
 /// A service that can be restarted, and how often it was.
@@ -78,7 +87,7 @@ async fn a_pool_that_falls_is_waited_for_beyond_its_wait_and_not_restarted() {
     let (end, restarts) = run(Span::millis(200), |n, _| 50.0 - n as f64).await;
     assert_eq!((end.state, restarts), (StepState::Done, 0), "{}", end.detail);
     assert!(
-        end.detail.starts_with("order_threads_busy 50 → "),
+        end.detail.starts_with("order_threads_busy on order-0 4"),
         "{}",
         end.detail
     );
@@ -158,4 +167,183 @@ async fn a_pool_that_cannot_be_seen_is_unknown_and_not_restarted() {
         end.detail
     );
     assert_eq!(end.leftovers[0].certainty, Certainty::Unknown);
+}
+
+fn two_orders(a: &str, b: &str) -> Environment {
+    environment(&[("order", "order-0", a), ("order", "order-1", b)])
+}
+
+/// A fresh sample at each look, told apart by instance.
+fn by_instance(busy: impl Fn(&str) -> f64 + Send + Sync + 'static) -> impl FnOnce(&mut Ledger) {
+    let looks = AtomicU64::new(0);
+    move |ledger| {
+        ledger.reading = Box::new(move |query| {
+            let n = looks.fetch_add(1, Relaxed);
+            Some(Reading {
+                value: Ok(Level(busy(query.instance.as_ref().map_or("", |i| i.as_str())))),
+                age: Span::ZERO,
+                sampled: n as i64,
+                partial: false,
+            })
+        });
+    }
+}
+
+async fn pools_of(environment: Environment, book: Playbook, change: impl FnOnce(&mut Ledger)) -> StepEnd {
+    let stage = stage_with(environment, book, change, Secrets::none(), SHORT);
+    super::super::pools(&stage.scene).await
+}
+
+#[tokio::test]
+async fn only_the_instance_that_is_stuck_is_restarted() {
+    let ((idle, idle_restarts), (full, full_restarts)) = (restartable().await, restartable().await);
+    let restarts = full_restarts.clone();
+    let busy = by_instance(move |instance| match instance {
+        "order-1" if restarts.load(Relaxed) == 0 => 50.0,
+        _ => 1.0,
+    });
+    let end = pools_of(
+        two_orders(&idle.address, &full.address),
+        playbook(Span::millis(200)),
+        busy,
+    )
+    .await;
+    assert_eq!(end.state, StepState::Done, "{}", end.detail);
+    assert_eq!((idle_restarts.load(Relaxed), full_restarts.load(Relaxed)), (0, 1));
+    assert!(
+        end.detail
+            .contains("order_threads_busy on order-1 1, restarted once"),
+        "{}",
+        end.detail
+    );
+}
+
+#[tokio::test]
+async fn two_pools_of_one_instance_restart_it_once() {
+    let (stand, restarts) = restartable().await;
+    let environment = environment(&[("order", "order-0", &stand.address)]);
+    let mut book = playbook(Span::millis(200));
+    let mut other = book.pools[0].clone();
+    other.metric = MetricId::new("order_db_busy").unwrap();
+    book.pools.push(other);
+    let seen = restarts.clone();
+    let busy = by_instance(move |_| if seen.load(Relaxed) == 0 { 50.0 } else { 1.0 });
+    let end = pools_of(environment, book, busy).await;
+    assert_eq!(
+        (end.state, restarts.load(Relaxed)),
+        (StepState::Done, 1),
+        "{}",
+        end.detail
+    );
+    assert!(end.detail.contains("restarted before"), "{}", end.detail);
+}
+
+#[tokio::test]
+async fn what_the_scrape_itself_holds_is_not_counted() {
+    let mut book = playbook(Span::millis(150));
+    book.pools[0].idle_at_most = 0.0;
+    let one = || by_instance(|_| 1.0);
+    let place = || environment(&[("order", "order-0", "127.0.0.1:9")]);
+    assert_eq!(
+        pools_of(place(), book.clone(), one()).await.state,
+        StepState::Failed
+    );
+    book.pools[0].scrape_holds = 1.0;
+    let end = pools_of(place(), book, one()).await;
+    assert_eq!(
+        (end.state, end.detail.as_str()),
+        (StepState::Nothing, "order_threads_busy on order-0 0")
+    );
+}
+
+fn restarted_by(run: &[&str]) -> Playbook {
+    let mut book = playbook(Span::millis(200));
+    book.pools[0].if_stuck = Some(Restart::Command {
+        run: run.iter().map(|w| (*w).to_owned()).collect(),
+        timeout: Span::seconds(5),
+    });
+    book
+}
+
+#[tokio::test]
+async fn a_command_restarts_the_stuck_instance_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("order-0 h 7f3a");
+    let touch = format!("{}/{{target}} {{host}} {{run}}", folder.path().display());
+    let restarted = file.clone();
+    let busy = by_instance(move |_| if restarted.exists() { 1.0 } else { 50.0 });
+    let end = pools_of(
+        environment(&[("order", "order-0", "h:1")]),
+        restarted_by(&["touch", &touch]),
+        busy,
+    )
+    .await;
+    assert_eq!(end.state, StepState::Done, "{}", end.detail);
+    assert!(file.exists());
+}
+
+#[tokio::test]
+async fn a_restart_that_fails_is_a_leftover_whose_command_works_by_hand() {
+    let folder = tempfile::tempdir().unwrap();
+    let (may, done) = (folder.path().join("may"), folder.path().join("done"));
+    let script = format!(
+        "test -e {} && touch {} || {{ echo no; exit 4; }}",
+        may.display(),
+        done.display()
+    );
+    let full = by_instance(|_| 50.0);
+    let place = environment(&[("order", "order-0", "h:1")]);
+    let end = pools_of(place, restarted_by(&["sh", "-c", &script]), full).await;
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    assert_eq!(
+        end.leftovers[0].why,
+        "the restart of order-0 ended with exit code 4: no"
+    );
+    std::fs::write(&may, "").unwrap();
+    type_by_hand(end.leftovers[0].by_hand.as_deref().unwrap()).await;
+    assert!(done.exists());
+}
+
+/// A service that restarts and then is not ready for so many questions.
+async fn slow_to_start(unready: u64) -> (Stand, Arc<AtomicU64>) {
+    let (restarts, asked) = (Arc::new(AtomicU64::new(0)), AtomicU64::new(0));
+    let counted = restarts.clone();
+    let restart = post(move || {
+        counted.fetch_add(1, Relaxed);
+        async { StatusCode::ACCEPTED }
+    });
+    let asked = Arc::new(asked);
+    let ready = axum::routing::get(move || {
+        let ready = asked.fetch_add(1, Relaxed) >= unready;
+        async move {
+            if ready {
+                StatusCode::OK
+            } else {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+        }
+    });
+    let router = Router::new()
+        .route("/app/restart", restart)
+        .route("/ready", ready);
+    (Stand::start(router).await, restarts)
+}
+
+#[tokio::test]
+async fn a_restarted_instance_is_waited_for_until_it_says_that_it_is_ready() {
+    for (unready, ends) in [(3, StepState::Done), (u64::MAX, StepState::Failed)] {
+        let (stand, restarts) = slow_to_start(unready).await;
+        let mut book = playbook(Span::millis(300));
+        book.pools[0].ready = Some("http://{instance}/ready".into());
+        let seen = restarts.clone();
+        let busy = by_instance(move |_| if seen.load(Relaxed) == 0 { 50.0 } else { 1.0 });
+        let end = pools_of(environment(&[("order", "order-0", &stand.address)]), book, busy).await;
+        assert_eq!((end.state, restarts.load(Relaxed)), (ends, 1), "{}", end.detail);
+        if ends == StepState::Failed {
+            assert!(
+                end.leftovers[0].why.starts_with("idle, but order-0 is not ready"),
+                "{end:?}"
+            );
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use super::{
     breakers::{playbook as breakers, via_app},
     faults::{one, with_a_rule},
-    parts::haproxy,
+    haproxy_part::haproxy,
     stand::{Actuator, Injector, Stand, nobody},
     *,
 };
@@ -91,8 +91,10 @@ async fn a_script_that_is_not_there_is_found_before_the_fault() {
     let script = crate::model::playbook::Command {
         name: crate::model::ids::CommandName::new("warm").unwrap(),
         after: StepId::Pools,
-        run: vec!["./no-such-script.sh".into()],
-        check: None,
+        how: crate::model::playbook::How::Run {
+            run: vec!["./no-such-script.sh".into()],
+            check: None,
+        },
         timeout: Span::seconds(1),
     };
     let book = Playbook {
