@@ -20,6 +20,7 @@ use crate::{
 use super::{
     before_kafka::read_topic,
     breakers::state_word,
+    gateway_load::can_carry,
     gently,
     snapshot::{Part, check, refused},
 };
@@ -35,7 +36,7 @@ pub(super) async fn read_gateway(plan: &Plan, drivers: &Drivers) -> Part<Gateway
                 found: Vec::new(),
                 checks: vec![refused(what, &error)],
             },
-            Ok(found) => balancer_part(what, found),
+            Ok((found, carries)) => balancer_part(what, found, carries),
         }
     });
     Part::join(gently(looks).await)
@@ -46,7 +47,7 @@ async fn balancer(
     drivers: &Drivers,
     socket: &str,
     backend: &str,
-) -> Result<Vec<GatewayServer>, DriverError> {
+) -> Result<(Vec<GatewayServer>, Result<String, String>), DriverError> {
     let haproxy = drivers.haproxy(socket, backend)?;
     let servers = haproxy.servers().await?;
     let targets = plan.drill.targets.instances.iter().map(async |instance| {
@@ -60,10 +61,20 @@ async fn balancer(
             state: server.state,
         })
     });
-    gently(targets).await.into_iter().collect()
+    let found = gently(targets)
+        .await
+        .into_iter()
+        .collect::<Result<Vec<_>, DriverError>>()?;
+    let carries = haproxy.carries().await?;
+    let rest = can_carry(&found.iter().collect::<Vec<_>>(), &servers, Some(&carries));
+    Ok((found, rest))
 }
 
-fn balancer_part(what: String, found: Vec<GatewayServer>) -> Part<GatewayServer> {
+fn balancer_part(
+    what: String,
+    found: Vec<GatewayServer>,
+    carries: Result<String, String>,
+) -> Part<GatewayServer> {
     let shown: Vec<String> = found
         .iter()
         .map(|s| match s.state {
@@ -77,16 +88,23 @@ fn balancer_part(what: String, found: Vec<GatewayServer>) -> Part<GatewayServer>
         })
         .collect();
     let is_out = |s: &GatewayServer| s.state != GatewayState::Ready || s.weight == 0;
-    let (outcome, next) = match found.iter().any(is_out) {
-        true => (
+    let (outcome, next, rest) = match carries {
+        Err(why) => (
+            CheckOutcome::Warned,
+            Some("recovery will not take the targets out of traffic while this is so"),
+            why,
+        ),
+        Ok(rest) if found.iter().any(is_out) => (
             CheckOutcome::Warned,
             Some("a target takes no traffic already; recovery will leave it so"),
+            format!("without them {rest}"),
         ),
-        false => (CheckOutcome::Passed, None),
+        Ok(rest) => (CheckOutcome::Passed, None, format!("without them {rest}")),
     };
+    let shown = format!("{}; {rest}", shown.join(", "));
     Part {
         found,
-        checks: vec![check(what, outcome, shown.join(", "), next)],
+        checks: vec![check(what, outcome, shown, next)],
     }
 }
 

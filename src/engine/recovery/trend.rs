@@ -136,8 +136,8 @@ mod tests {
         let wild = [50.0, 90.0, 20.0, 70.0, 10.0, 80.0];
         assert_eq!(of(&wild), Trend::Unknown);
         let samples: Vec<_> = wild.iter().enumerate().map(|(i, v)| (i as f64, *v)).collect();
-        // A fall of 40 a second would be needed: nothing here could be that.
-        assert_eq!(drift(&samples, 40.0).trend, Trend::Flat);
+        // A fall of 100 a second would be needed: nothing here could be that.
+        assert_eq!(drift(&samples, 100.0).trend, Trend::Flat);
     }
 
     #[test]

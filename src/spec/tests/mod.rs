@@ -2,6 +2,7 @@
 
 mod any;
 mod meets;
+mod playbook;
 mod reference;
 mod schemas;
 mod wrong;

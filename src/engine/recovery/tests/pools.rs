@@ -212,7 +212,7 @@ async fn only_the_instance_that_is_stuck_is_restarted() {
     assert_eq!((idle_restarts.load(Relaxed), full_restarts.load(Relaxed)), (0, 1));
     assert!(
         end.detail
-            .contains("order_threads_busy on order-1 1, restarted once"),
+            .contains("order_threads_busy on order-1 50 → 1, restarted once"),
         "{}",
         end.detail
     );
