@@ -74,6 +74,7 @@ fn wanted(name: &str, i: usize) -> Wanted {
         query: Query {
             metric: MetricId::new(name).expect("a name"),
             scope: None,
+            instance: None,
         },
         read,
     }

@@ -56,6 +56,7 @@ pub fn query(metric_name: &str, scope_name: &str) -> Query {
     Query {
         metric: metric(metric_name),
         scope: scope(scope_name),
+        instance: None,
     }
 }
 
@@ -547,6 +548,7 @@ impl Story {
         }
         s.say(Body::SnapshotTaken(Box::new(Snapshot {
             gateway: vec![GatewayServer {
+                at: "lb".into(),
                 instance: instance("order-0"),
                 weight: 100,
                 initial_weight: 100,
