@@ -213,6 +213,20 @@ async fn a_secret_is_neither_told_nor_in_the_command_by_hand() {
 }
 
 #[tokio::test]
+async fn an_answer_that_echoes_a_secret_is_shown_without_it() {
+    let mut secrets = Secrets::none();
+    secrets.insert(SecretRef::Env("T".into()), SecretText::new("hunter22"));
+    let echoes = axum::routing::any(async || (StatusCode::BAD_REQUEST, "bad key hunter22"));
+    let stand = Stand::start(Router::new().route("/switch", echoes)).await;
+    let stage = stage_with(at(&stand.address), nothing_to_do(), |_| {}, secrets, SHORT);
+    let sent = request(Method::Post, Some(json!({"key": "hunter22"})), None);
+    let end = super::super::command(&stage.scene, &sent).await;
+    assert_eq!(end.state, StepState::Failed);
+    assert!(end.detail.contains("bad key •••"), "{}", end.detail);
+    assert!(!format!("{end:?}").contains("hunter22"), "{end:?}");
+}
+
+#[tokio::test]
 async fn a_program_with_a_place_for_an_instance_runs_for_each_target() {
     let folder = tempfile::tempdir().unwrap();
     let rows = [("order", "order-0", "h0:1"), ("order", "order-1", "h1:2")];
