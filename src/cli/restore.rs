@@ -19,6 +19,7 @@ use crate::{
     engine::recovery::{self, Restoring},
     model::{
         plan::{Plan, Purpose},
+        playbook::{Command, How},
         secret::Secrets,
         text::Lang,
         time::Span,
@@ -108,11 +109,11 @@ fn page(plan: &Plan, found: &Restoring, lang: Lang) -> Vec<String> {
         lines.push(format!("  {nothing}"));
     }
     for command in &plan.drill.recovery.commands {
-        let words = lang.pick("runs, unless its check passes", "将执行, 除非检查已通过");
         lines.push(format!(
-            "  {} {}: {words}",
+            "  {} {}: {}",
             lang.pick("command", "命令"),
-            command.name
+            command.name,
+            becomes_of(command, lang)
         ));
     }
     let left_alone = lang.pick("left as it is", "保持不变");
@@ -125,6 +126,19 @@ fn page(plan: &Plan, found: &Restoring, lang: Lang) -> Vec<String> {
             .map(|c| format!("! {} {unread}: {}", c.what, c.found)),
     );
     lines
+}
+
+/// What becomes of a step of the user's own.
+fn becomes_of(command: &Command, lang: Lang) -> String {
+    let done = match command.how {
+        How::Run { .. } => lang.pick("runs", "将执行"),
+        How::Http { .. } => lang.pick("its request is sent", "将发送请求"),
+    };
+    let unless = match command.has_check() {
+        true => lang.pick(", unless its check passes", ", 除非检查已通过"),
+        false => "",
+    };
+    format!("{done}{unless}")
 }
 
 /// Asks once. Without a terminal nobody can answer, and silence is no yes.

@@ -5,7 +5,7 @@ use crate::{
     model::{
         event::{Check, CheckOutcome},
         plan::Plan,
-        playbook::{Breakers, Flags, RetryQueue},
+        playbook::{Breakers, Flags, Gateway, RetryQueue},
         recovery::{Certainty, Leftover, StepId},
         snapshot::{
             BreakerSeen, BreakerState, FlagsSeen, GatewayServer, GatewayState, RetryQueueSeen, Snapshot,
@@ -88,7 +88,7 @@ pub async fn read_restoring(plan: &Plan, drivers: &Drivers) -> Restoring {
         foreign: Vec::new(),
     };
     Restoring {
-        decided: decided(&now),
+        decided: decided(plan, &now),
         now,
         healthy,
         checks,
@@ -96,14 +96,24 @@ pub async fn read_restoring(plan: &Plan, drivers: &Drivers) -> Restoring {
     }
 }
 
-fn decided(now: &Snapshot) -> Vec<String> {
+fn decided(plan: &Plan, now: &Snapshot) -> Vec<String> {
     let servers = now.gateway.iter().filter(|s| s.state == GatewayState::Maint);
-    let servers = servers.map(|s| format!("{} at the gateway is in maintenance", s.instance));
+    let servers = servers.map(|s| format!("{} is in maintenance", place(plan, s)));
     let breakers = now.breakers.iter().filter(|b| is_decided(b.state)).map(|b| {
         let state = state_word(b.state);
         format!("breaker {} on {} is {state}", b.name, b.instance)
     });
     servers.chain(breakers).collect()
+}
+
+/// `order-0 at the gateway`, or `order-0 at lb-b` where there are several load balancers.
+fn place(plan: &Plan, server: &GatewayServer) -> String {
+    match &plan.drill.recovery.gateway {
+        Some(Gateway::Haproxy { sockets, .. }) if sockets.len() > 1 => {
+            format!("{} at {}", server.instance, server.at)
+        }
+        _ => format!("{} at the gateway", server.instance),
+    }
 }
 
 /// No breaker comes into such a state by itself.
@@ -186,7 +196,7 @@ impl Restoring {
         let servers = servers
             .filter(|(now, healthy)| now != healthy)
             .map(|(now, healthy)| Change {
-                what: format!("{} at the gateway", now.instance),
+                what: place(plan, now),
                 now: format!("weight {}, {:?}", now.weight, now.state).to_lowercase(),
                 then: format!("weight {}, in stages", healthy.weight),
             });

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{drivers::haproxy::Haproxy, model::snapshot::GatewayState};
 
-fn at(stage: &Stage, socket: &str) -> Haproxy {
+pub(super) fn at(stage: &Stage, socket: &str) -> Haproxy {
     stage.scene.drivers.haproxy(socket, "order").unwrap()
 }
 
@@ -33,12 +33,12 @@ async fn weighs(stage: &Stage, socket: &str, weight: u32) {
         .expect("the weight is reached");
 }
 
-async fn is_exactly(stage: &Stage, socket: &str, weight: u32, state: GatewayState) {
+pub(super) async fn is_exactly(stage: &Stage, socket: &str, weight: u32, state: GatewayState) {
     let now = server(stage, socket, "order-0").await;
     assert_eq!((now.weight, now.state), (weight, state), "at {socket}");
 }
 
-async fn two(hold: Span) -> (HaproxyPart, HaproxyPart, Stage) {
+pub(super) async fn two(hold: Span) -> (HaproxyPart, HaproxyPart, Stage) {
     let (a, b) = (haproxy().await, haproxy().await);
     let stage = stage(one_target("order-0"), playbook_of(&[&a.admin, &b.unix], hold));
     (a, b, stage)

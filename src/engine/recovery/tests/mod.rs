@@ -7,6 +7,7 @@ mod faults;
 mod flags;
 mod gateway;
 mod gateway_luck;
+mod gateway_restore;
 mod haproxy_part;
 mod pools;
 mod preflight;

@@ -1,0 +1,68 @@
+//! A restore at two real HAProxies, sick in different ways, with no snapshot from before.
+
+use super::{
+    gateway_luck::{at, is_exactly, two},
+    *,
+};
+use crate::model::snapshot::GatewayState;
+
+#[tokio::test]
+async fn a_restore_names_each_load_balancer_and_puts_it_back_to_its_configuration() {
+    let (a, b, mut stage) = two(Span::millis(40)).await;
+    let target = instance("order-0");
+    at(&stage, &a.admin).set_weight(&target, 10).await.unwrap();
+    at(&stage, &b.unix)
+        .set_state(&target, GatewayState::Drain)
+        .await
+        .unwrap();
+    let found = read_restoring(&stage.scene.plan, &stage.scene.drivers).await;
+    let changes = found.changes(&stage.scene.plan);
+    let shown: Vec<_> = changes
+        .iter()
+        .map(|c| (c.what.as_str(), c.now.as_str()))
+        .collect();
+    let (at_a, at_b) = (
+        format!("order-0 at {}", a.admin),
+        format!("order-0 at {}", b.unix),
+    );
+    assert_eq!(
+        shown,
+        [
+            (at_a.as_str(), "weight 10, ready"),
+            (at_b.as_str(), "weight 100, drain")
+        ]
+    );
+    assert!(found.unknown.is_empty() && found.decided.is_empty());
+    stage.scene.snapshot = Arc::new(found.healthy);
+    let end = traffic(&stage.scene).await;
+    assert_eq!(
+        (end.state, end.leftovers),
+        (StepState::Done, vec![]),
+        "{}",
+        end.detail
+    );
+    for socket in [&a.admin, &b.unix] {
+        is_exactly(&stage, socket, 100, GatewayState::Ready).await;
+    }
+    assert!(left_behind(&stage.scene).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_restore_leaves_maintenance_at_one_load_balancer_and_says_that_the_other_is_not_known() {
+    let (a, mut b, mut stage) = two(Span::millis(40)).await;
+    at(&stage, &a.admin)
+        .set_state(&instance("order-0"), GatewayState::Maint)
+        .await
+        .unwrap();
+    b.kill();
+    let found = read_restoring(&stage.scene.plan, &stage.scene.drivers).await;
+    assert_eq!(
+        found.decided,
+        [format!("order-0 at {} is in maintenance", a.admin)]
+    );
+    assert_eq!(found.unknown.len(), 1, "{:?}", found.unknown);
+    assert!(found.unknown[0].what.contains(&b.unix), "{:?}", found.unknown);
+    stage.scene.snapshot = Arc::new(found.healthy);
+    traffic(&stage.scene).await;
+    is_exactly(&stage, &a.admin, 100, GatewayState::Maint).await;
+}
