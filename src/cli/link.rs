@@ -141,3 +141,32 @@ impl Link for KeeperLink {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        journal::{Journal, StateDir, story},
+        model::secret::Secrets,
+    };
+
+    #[tokio::test]
+    async fn a_run_that_ended_unwatched_is_told_by_its_files_with_its_readings() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = StateDir::open(folder.path().join("state")).unwrap();
+        let dir = state.create_run(&story::plan(), &Secrets::none()).unwrap();
+        let (mut journal, _) = Journal::open(&dir).unwrap();
+        let events = story::events();
+        for event in &events {
+            journal.append(event).unwrap();
+        }
+        journal.flush();
+        let mut link = KeeperLink::new(dir, folder.path().join("nobody"), false);
+        let Some(Incoming::State(view)) = link.next().await else {
+            panic!("no state");
+        };
+        assert_eq!(*view, RunView::of(&events), "hits and windows as well");
+        assert!(view.faults.iter().any(|f| f.hits.is_some()));
+        assert!(link.next().await.is_none(), "and then it is over");
+    }
+}
