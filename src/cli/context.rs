@@ -107,7 +107,7 @@ impl Context {
             .map(|n| n.as_str())
             .collect();
         Err(Failure::Usage(format!(
-            "no environment `{name}`: there are {}",
+            "no environment `{name}`: there is {}",
             known.into_iter().chain([RANGE]).collect::<Vec<_>>().join(", ")
         )))
     }

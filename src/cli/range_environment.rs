@@ -1,6 +1,10 @@
 //! The built-in environment: the range, as an environment like any other.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    net::{SocketAddr, TcpStream},
+    time::Duration,
+};
 
 use super::error::Failure;
 use crate::{
@@ -14,6 +18,27 @@ use crate::{
 
 /// How often the range's instances are read: its drills use windows of one second.
 const EVERY: Span = Span::millis(500);
+
+/// How long the range's door is knocked at: it is on this machine.
+const KNOCK: Duration = Duration::from_secs(2);
+
+/// Refuses the practice range while nobody has opened it: the first thing that a newcomer meets.
+pub fn is_open(environment: &Environment) -> Result<(), Failure> {
+    let gateways = environment
+        .gateways
+        .values()
+        .filter(|_| environment.stage == Stage::Practice);
+    let doors = gateways.filter_map(|address| address.parse::<SocketAddr>().ok());
+    for door in doors {
+        TcpStream::connect_timeout(&door, KNOCK).map_err(|error| {
+            Failure::Refused(format!(
+                "the practice range is not open at {door} ({error}): `allclear range up` in another terminal opens it, \
+                 `allclear demo` brings its own"
+            ))
+        })?;
+    }
+    Ok(())
+}
 
 /// The environment of a range with these endpoints.
 pub fn environment(endpoints: &Endpoints) -> Result<Environment, Failure> {

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     drill::outcome::exit,
-    journal::{self, KeeperLock, RunDir, StateDir},
+    journal::{self, Holder, KeeperLock, RunDir, StateDir},
     keeper,
     model::{event::Outcome, ids::RunId, recovery::Recovered, time::Span},
     wire,
@@ -72,17 +72,7 @@ fn recover_one(common: &Common, state: &StateDir, run: &RunId, dir: &RunDir) -> 
             exit::REMAINS
         });
     }
-    match KeeperLock::holder(dir)? {
-        Some(holder) => {
-            let pid = holder.pid.map(|p| p.to_string()).unwrap_or_else(|| "?".into());
-            println!("run {run}: its keeper (pid {pid}) is told to put everything back");
-            tell(run, dir, &pid)?;
-        }
-        None => {
-            println!("run {run}: no keeper is alive; a new one puts everything back");
-            start::launch(state, dir, true)?;
-        }
-    }
+    super::runtime()?.block_on(set_going(state, run, dir))?;
     let look = Look {
         plain: true,
         read_only: false,
@@ -98,25 +88,63 @@ fn recover_one(common: &Common, state: &StateDir, run: &RunId, dir: &RunDir) -> 
     }
 }
 
-/// The plain word, which every version of a keeper understands. One that has just been lost does not hear it; its
-/// deadman recovers without being told, and needs a few seconds to be sure.
-fn tell(run: &RunId, dir: &RunDir, pid: &str) -> Result<(), Failure> {
-    super::runtime()?.block_on(async {
-        let begin = tokio::time::Instant::now();
-        loop {
-            let socket = dir.socket().unwrap_or_else(|| keeper::socket_of(run));
-            let Err(error) = wire::stop(&socket).await else { return Ok(()) };
-            if journal::facts(&journal::without_readings(dir)?.events).closed.is_some() {
-                return Ok(());
-            }
-            if Span::from(begin.elapsed()) > NEXT_KEEPER {
-                return Err(Failure::Lost(format!(
-                    "the keeper of run {run} does not answer: {error}; if it hangs, end it (kill -9 {pid}) and type \
-                     `allclear recover {run}` again"
-                )));
-            }
-            tokio::time::sleep(AGAIN).await;
+/// Tells the run's keeper to put everything back, or starts one that does. A keeper that has just been lost does not
+/// hear it: its deadman is the next one, or nobody is, and then a new one is started.
+async fn set_going(state: &StateDir, run: &RunId, dir: &RunDir) -> Result<(), Failure> {
+    let begin = tokio::time::Instant::now();
+    let mut last = String::new();
+    loop {
+        let holder = KeeperLock::holder(dir)?;
+        let doing = match &holder {
+            Some(holder) => format!(
+                "its keeper (pid {}) is told to put everything back",
+                pid_of(holder)
+            ),
+            None => "no keeper is alive; a new one puts everything back".to_owned(),
+        };
+        if doing != last {
+            println!("run {run}: {doing}");
+            last = doing;
         }
+        let failure = match &holder {
+            Some(holder) => match tell(run, dir, holder).await {
+                Ok(()) => return Ok(()),
+                Err(failure) => failure,
+            },
+            None => match start::launch(state, dir, true) {
+                Ok(()) => return Ok(()),
+                // The deadman was quicker: it is the one to be told.
+                Err(failure) if KeeperLock::holder(dir)?.is_some() => failure,
+                Err(failure) => return Err(failure),
+            },
+        };
+        if journal::facts(&journal::without_readings(dir)?.events)
+            .closed
+            .is_some()
+        {
+            return Ok(());
+        }
+        if Span::from(begin.elapsed()) > NEXT_KEEPER {
+            return Err(failure);
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+}
+
+fn pid_of(holder: &Holder) -> String {
+    holder.pid.map_or_else(|| "?".into(), |pid| pid.to_string())
+}
+
+/// The plain word, which every version of a keeper understands.
+async fn tell(run: &RunId, dir: &RunDir, holder: &Holder) -> Result<(), Failure> {
+    let socket = dir.socket().unwrap_or_else(|| keeper::socket_of(run));
+    let told = wire::stop(&socket).await;
+    told.map(|_| ()).map_err(|error| {
+        let pid = pid_of(holder);
+        Failure::Lost(format!(
+            "the keeper of run {run} does not answer: {error}; if it hangs, end it (kill -9 {pid}) and type \
+             `allclear recover {run}` again"
+        ))
     })
 }
 

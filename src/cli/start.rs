@@ -5,6 +5,7 @@ use std::path::Path;
 use super::{
     context::{self, Context, Loaded},
     error::Failure,
+    range_environment,
 };
 use crate::{
     drill::outcome::exit,
@@ -68,6 +69,7 @@ pub fn ready(
     if problems.errors() > 0 {
         return Err(Failure::Files(Box::new(problems)));
     }
+    range_environment::is_open(&environment)?;
     let secrets = context::secrets(&environment)?;
     let plan = Plan {
         run: new_id(&state)?,

@@ -1,7 +1,15 @@
 //! Keeper and deadman killed at once: the fault ends by itself, and the debt is told until it is paid.
 
-use std::{process::Command, time::Duration};
+use std::{
+    io::{BufRead, BufReader},
+    process::{Command, Stdio},
+    time::Duration,
+};
 
+use allclear::{
+    journal::{KeeperLock, RunDir},
+    model::{ids::RunId, time::Span},
+};
 use rustix::process::Signal;
 use tokio::time::Instant;
 
@@ -96,6 +104,28 @@ async fn both_killed_recover_ends_a_fault_that_is_still_live() {
     assert_eq!(code, Some(0), "{said}");
     run.ends().await;
     run.assert_nothing_left(&shop, "recovered from elsewhere").await;
+}
+
+#[tokio::test]
+async fn recover_starts_a_keeper_when_the_one_it_tells_is_gone_before_it_hears() {
+    let shop = Shop::open().await;
+    let run = both_killed(&shop, "10m").await;
+    // As in the moment in which a killed keeper still has its lock.
+    let dir = RunDir::at(run.dir().expect("a run"));
+    let id = RunId::new(&run.id()).expect("an id");
+    let lock =
+        KeeperLock::take_within(&dir, &id, std::process::id(), Span::seconds(5)).expect("nobody has it");
+    let mut command = run.place.allclear(&shop, &["recover"]);
+    let mut recover = command.stdout(Stdio::piped()).spawn().expect("recover");
+    let mut said = BufReader::new(recover.stdout.take().expect("a pipe")).lines();
+    let first = said.next().expect("a line").expect("text");
+    assert!(first.contains("is told"), "{first}");
+    drop(lock);
+    let rest: Vec<String> = said.map(|line| line.expect("text")).collect();
+    assert_eq!(recover.wait().expect("a child").code(), Some(0), "{rest:?}");
+    assert!(rest[0].contains("a new one puts everything back"), "{rest:?}");
+    run.ends().await;
+    run.assert_nothing_left(&shop, "recovered after all").await;
 }
 
 #[tokio::test]
