@@ -31,6 +31,8 @@ pub enum Content<'a> {
     Json(&'a Value),
     /// A text as it is, without a content type.
     Text(&'a str),
+    /// The fields of a form, with its content type.
+    Form(&'a [(&'a str, &'a str)]),
 }
 
 /// An answer: its status and its whole body.
@@ -93,6 +95,16 @@ impl Http {
         self.exchange(method, url, content, bearer).await?.sorted()
     }
 
+    /// One `POST` of a form, once.
+    ///
+    /// # Errors
+    /// As [`Http::ask`].
+    pub async fn ask_form(&self, url: &str, form: &[(&str, &str)]) -> Result<Answer, DriverError> {
+        self.exchange(Method::POST, url, Content::Form(form), None)
+            .await?
+            .sorted()
+    }
+
     /// One request, once, whatever its status: for checks that say which status is right.
     ///
     /// # Errors
@@ -115,6 +127,7 @@ impl Http {
             Content::None => request,
             Content::Json(json) => request.json(json),
             Content::Text(text) => request.body(text.to_owned()),
+            Content::Form(fields) => request.form(fields),
         };
         if let Some(token) = bearer {
             request = request.bearer_auth(token);

@@ -14,6 +14,7 @@ pub mod redis;
 pub mod resilience4j;
 pub mod restart_http;
 pub mod retry_http;
+pub mod sentinel;
 #[cfg(test)]
 pub mod testing;
 #[cfg(test)]
@@ -43,6 +44,7 @@ use point::PointApi;
 use redis::RedisServer;
 use resilience4j::Resilience4j;
 use retry_http::RetryHttp;
+use sentinel::Sentinel;
 
 /// How long recovery waits for outside systems. The defaults are meant for real ones; tests shorten them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,6 +150,11 @@ impl Drivers {
     /// Circuit breakers.
     pub fn resilience4j(&self) -> Resilience4j<'_> {
         Resilience4j::new(&self.http)
+    }
+
+    /// Sentinel's rules.
+    pub fn sentinel(&self) -> Sentinel<'_> {
+        Sentinel::new(&self.http)
     }
 
     /// A backend at a load balancer: `host:port`, a socket path or a name of the environment.

@@ -225,7 +225,7 @@ pub fn is_per_instance(text: &str) -> bool {
         .any(|p| text.contains(p))
 }
 
-/// An address without its port.
+/// The host of `host:port`; the brackets of an IPv6 address stay, as a URL needs them.
 fn host(address: &str) -> &str {
     address.rsplit_once(':').map_or(address, |(host, _)| host)
 }
@@ -266,8 +266,8 @@ mod tests {
     #[test]
     fn every_kind_of_placeholder_is_filled() {
         assert_eq!(
-            fill("http://{instance}/x/{name}?r={run}&o={order-1}&s={retry}").unwrap(),
-            "http://h0:1/x/a%20b%2Fc?r=7f3a&o=h1:1&s=r:2"
+            fill("http://{instance}/x/{name}?r={run}&o={order-1}&s={retry}&h={host}").unwrap(),
+            "http://h0:1/x/a%20b%2Fc?r=7f3a&o=h1:1&s=r:2&h=h0"
         );
     }
 

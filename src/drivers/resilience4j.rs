@@ -70,6 +70,57 @@ impl<'a> Resilience4j<'a> {
             .map(|_| ())
     }
 
+    /// Proves that breakers may be closed there, without changing one: the actuator refuses an update to no known state
+    /// with 400, and answers 404 to any where its access is `read-only`.
+    ///
+    /// # Errors
+    /// [`DriverError::Unauthorized`] if they may only be read; others as they come.
+    pub async fn proves_close(self, base: &str, name: &str) -> Result<(), DriverError> {
+        let (url, body) = (breaker_url(base, name), json!({"updateState": "NO_STATE"}));
+        match self.http.ask(Method::POST, &url, Some(&body)).await {
+            Err(DriverError::Refused {
+                status: Some(400), ..
+            }) => Ok(()),
+            Err(DriverError::NotThere { what, answer }) => Err(DriverError::Unauthorized {
+                what,
+                answer: format!("{answer}; the actuator can be read, but its access is not unrestricted"),
+            }),
+            Err(error) => Err(error),
+            Ok(answer) => Err(DriverError::Garbage {
+                why: format!("an update to no known state was taken: {}", answer.text()),
+                what: answer.what,
+            }),
+        }
+    }
+
+    /// Proves that the service has an endpoint there that half-opens, without asking it to: it takes no `GET`, and says
+    /// so with 405.
+    ///
+    /// # Errors
+    /// [`DriverError::NotThere`] if there is none; others as they come.
+    pub async fn proves_half_open(self, url: &str) -> Result<(), DriverError> {
+        match self.http.ask(Method::GET, url, None).await {
+            Err(DriverError::Refused {
+                status: Some(405), ..
+            }) => Ok(()),
+            other => other.map(|_| ()),
+        }
+    }
+
+    /// Calls a URL that leads through a breaker. Whether the call itself goes well does not matter here.
+    ///
+    /// # Errors
+    /// [`DriverError`] if it is no such URL: not reached, not there, not for a `GET`, not permitted.
+    pub async fn probe(self, url: &str) -> Result<(), DriverError> {
+        match self.http.ask(Method::GET, url, None).await {
+            Err(DriverError::Refused {
+                status: Some(429 | 500..),
+                ..
+            }) => Ok(()),
+            other => other.map(|_| ()),
+        }
+    }
+
     /// Asks the service's own endpoint to half-open a breaker.
     ///
     /// # Errors

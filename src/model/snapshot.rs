@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ids::InstanceName, quota::QuotaSeen, sample::Query};
+use super::{ids::InstanceName, playbook::SentinelRules, quota::QuotaSeen, sample::Query};
 
 /// What was there before the drill.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -13,6 +13,9 @@ pub struct Snapshot {
     pub gateway: Vec<GatewayServer>,
     /// Breakers, by the playbook's entry, instance and name.
     pub breakers: Vec<BreakerSeen>,
+    /// Sentinel's rules, by the playbook's entry.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RulesSeen>,
     /// Flags that were there already; they are kept. By the playbook's entry.
     pub flags: Vec<FlagsSeen>,
     /// Retry queues, by the playbook's entry.
@@ -78,6 +81,19 @@ pub enum BreakerState {
     Disabled,
     /// Calls pass and are counted.
     MetricsOnly,
+}
+
+/// One of Sentinel's lists of rules, with the instances that have it so.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RulesSeen {
+    /// Index into the playbook's `breakers`.
+    pub entry: usize,
+    /// Which list.
+    pub rules: SentinelRules,
+    /// Where it stands. Instances mostly have the same rules: they are kept once.
+    pub instances: Vec<InstanceName>,
+    /// The list, whole, as the instance tells it.
+    pub list: Vec<serde_json::Value>,
 }
 
 /// Flags that were there before, of one playbook entry.

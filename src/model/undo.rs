@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ids::{FaultId, InstanceName, ServerName, StepName},
+    playbook::SentinelRules,
     quota::QuotaSeen,
     snapshot::GatewayState,
     time::Span,
@@ -65,6 +66,15 @@ pub enum ChangeIntent {
         name: String,
         /// What is asked.
         to: String,
+    },
+    /// A list of Sentinel's rules, set to what the snapshot holds.
+    Rules {
+        /// The instance.
+        instance: InstanceName,
+        /// Which list.
+        rules: SentinelRules,
+        /// How many rules the snapshot's list has.
+        count: usize,
     },
     /// Flags are deleted.
     Flags {

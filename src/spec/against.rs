@@ -152,17 +152,28 @@ impl Check<'_> {
             }
         }
         for (i, entry) in playbook.breakers.iter().enumerate() {
-            let Breakers::Resilience4j {
-                actuator,
-                callers,
-                via,
-                ..
-            } = entry;
-            let keys = format!("recovery.breakers.{i}.resilience4j");
-            self.service(format!("{keys}.callers"), callers);
-            self.template(format!("{keys}.actuator"), actuator, &["instance"]);
-            if let Via::App { url } = via {
-                self.template(format!("{keys}.via.app"), url, &["instance", "name"]);
+            match entry {
+                Breakers::Resilience4j {
+                    actuator,
+                    callers,
+                    via,
+                    ..
+                } => {
+                    let keys = format!("recovery.breakers.{i}.resilience4j");
+                    self.service(format!("{keys}.callers"), callers);
+                    self.template(format!("{keys}.actuator"), actuator, &["instance", "host"]);
+                    let given = &["instance", "host", "name"];
+                    match via {
+                        Via::App { url } => self.template(format!("{keys}.via.app"), url, given),
+                        Via::Probe { url, .. } => self.template(format!("{keys}.via.wait.probe"), url, given),
+                        Via::Close | Via::Wait => {}
+                    }
+                }
+                Breakers::Sentinel { api, callers, .. } => {
+                    let keys = format!("recovery.breakers.{i}.sentinel");
+                    self.service(format!("{keys}.callers"), callers);
+                    self.template(format!("{keys}.api"), api, &["instance", "host"]);
+                }
             }
         }
         for (i, entry) in playbook.flags.iter().enumerate() {

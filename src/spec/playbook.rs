@@ -6,7 +6,7 @@ use super::{
     diagnostic::Problem,
     fields::Fields,
     look::{Look, level},
-    shapes::playbook::{PLAYBOOK, VIA},
+    shapes::playbook::{PLAYBOOK, SENTINEL_RULES, VIA},
     single,
     tree::Value,
     values::{self, Bad, quoted},
@@ -16,7 +16,7 @@ use crate::model::{
     ids::{CommandName, ServerName, ServiceName},
     playbook::{
         Breakers, Command, Flags, Gateway, How, HttpCheck, KafkaQueue, Method, OffsetReset, Playbook,
-        PoolDrain, Restart, RetryQueue, Via,
+        PoolDrain, Restart, RetryQueue, SentinelRules, Via,
     },
     recovery::StepId,
     time::Span,
@@ -29,7 +29,7 @@ const MANY: usize = 100;
 
 pub(super) fn read(fields: &Fields, look: Look) -> Option<Playbook> {
     let gateway = fields.map("gateway").map(|gateway| read_gateway(&gateway));
-    let breakers = all(fields, "breakers", |f| read_breakers(&f.map("resilience4j")?));
+    let breakers = all(fields, "breakers", read_breakers);
     let flags = all(fields, "flags", |f| read_flags(&f.map("redis")?));
     let retry_queues = all(fields, "retry_queues", read_queue);
     let pools = all(fields, "pools", |f| read_pool(f, look));
@@ -117,6 +117,45 @@ fn read_ramp(fields: &Fields) -> Option<Vec<Share>> {
 }
 
 fn read_breakers(fields: &Fields) -> Option<Breakers> {
+    match fields.map("sentinel") {
+        Some(sentinel) => read_sentinel(&sentinel),
+        None => read_resilience4j(&fields.map("resilience4j")?),
+    }
+}
+
+fn read_sentinel(fields: &Fields) -> Option<Breakers> {
+    let api = fields.one("api", |text| {
+        values::url(&[])(text).and_then(|url| match url.contains("{instance}") || url.contains("{host}") {
+            true => Ok(url),
+            false => Err(Bad::new("the URL lacks `{instance}` or `{host}`")
+                .help("`{instance}` becomes host and port of each instance, `{host}` its host: `http://{host}:8719`")),
+        })
+    });
+    let callers = fields.name("callers", ServiceName::new);
+    let rules = fields.ones("rules", sentinel_rules);
+    if fields.is_empty_list("rules") {
+        fields.wrong(
+            "rules",
+            Problem::MissingKey,
+            Bad::new("no list of rules is named"),
+        );
+    }
+    super::dashboard::each_once(fields.report, fields.list("rules").into_iter());
+    Some(Breakers::Sentinel {
+        api: api?,
+        callers: callers?,
+        rules,
+    })
+}
+
+fn sentinel_rules(text: &str) -> Result<SentinelRules, Bad> {
+    Ok(match single::word(&SENTINEL_RULES, text)?.as_str() {
+        "flow" => SentinelRules::Flow,
+        _ => SentinelRules::Degrade,
+    })
+}
+
+fn read_resilience4j(fields: &Fields) -> Option<Breakers> {
     let actuator = fields.one("actuator", values::url(&["{instance}"]));
     let callers = fields.name("callers", ServiceName::new);
     let names = fields.ones("names", values::token);
@@ -138,8 +177,19 @@ fn read_via(fields: &Fields) -> Option<Via> {
         .node("via")
         .filter(|node| matches!(node.value, Value::Map(_)))
     {
-        let url = Fields::open(fields.report, node, &VIA)?.one("app", values::url(&["{instance}", "{name}"]));
-        return Some(Via::App { url: url? });
+        let via = Fields::open(fields.report, node, &VIA)?;
+        let Some(wait) = via.map("wait") else {
+            let url = via.one("app", values::url(&["{instance}", "{name}"]));
+            return Some(Via::App { url: url? });
+        };
+        let (url, after) = (
+            wait.one("probe", values::url(&["{instance}"])),
+            wait.some_time("after"),
+        );
+        return Some(Via::Probe {
+            url: url?,
+            after: after?,
+        });
     }
     fields.word("via").map(|word| match word.as_str() {
         "close" => Via::Close,

@@ -244,6 +244,14 @@ impl Teller<'_> {
             ChangeIntent::Breaker { instance, name, to } => {
                 format!("{} {name}@{instance} → {to}", self.t("set breaker", "设熔断器"))
             }
+            ChangeIntent::Rules {
+                instance,
+                rules,
+                count,
+            } => format!(
+                "{} {rules}@{instance}: {count}",
+                self.t("put back rules", "还原规则")
+            ),
             ChangeIntent::Flags { pattern, count } => {
                 format!("{} {count}: {pattern}", self.t("delete flags", "删除开关"))
             }

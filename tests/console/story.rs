@@ -562,6 +562,7 @@ impl Story {
                     state: BreakerState::Closed,
                 })
                 .collect(),
+            rules: Vec::new(),
             flags: vec![FlagsSeen {
                 entry: 0,
                 keys: vec![

@@ -1,4 +1,4 @@
-//! How gateway, breakers, flags and retry queues stand before the drill.
+//! How gateway, flags and retry queues stand before the drill.
 
 use crate::{
     drivers::{
@@ -7,19 +7,17 @@ use crate::{
         haproxy,
         place::Fill,
         redis::{Glob, Key},
-        resilience4j,
     },
     model::{
         event::CheckOutcome,
         plan::Plan,
-        playbook::{Breakers, Flags, Gateway, RetryQueue, Via},
-        snapshot::{BreakerSeen, BreakerState, FlagsSeen, GatewayServer, GatewayState, RetryQueueSeen},
+        playbook::{Flags, Gateway, RetryQueue},
+        snapshot::{FlagsSeen, GatewayServer, GatewayState, RetryQueueSeen},
     },
 };
 
 use super::{
     before_kafka::read_topic,
-    breakers::state_word,
     gateway_load::can_carry,
     gently,
     snapshot::{Part, check, refused},
@@ -106,95 +104,6 @@ fn balancer_part(
         found,
         checks: vec![check(what, outcome, shown, next)],
     }
-}
-
-pub(super) async fn read_breakers(plan: &Plan, drivers: &Drivers) -> Part<BreakerSeen> {
-    let mut parts = Vec::new();
-    for (entry, breakers) in plan.drill.recovery.breakers.iter().enumerate() {
-        let Breakers::Resilience4j {
-            actuator,
-            callers,
-            names,
-            via,
-        } = breakers;
-        let what = format!("breakers {} on {callers}", names.join(", "));
-        let Some(instances) = plan.environment.services.get(callers).filter(|i| !i.is_empty()) else {
-            let next = Some("name a service of allclear.yaml as `callers`");
-            let found = format!("the environment has no instance of {callers}");
-            parts.push(Part {
-                found: Vec::new(),
-                checks: vec![check(what, CheckOutcome::Refused, found, next)],
-            });
-            continue;
-        };
-        let look = instances.keys().map(async |instance| {
-            let fill = Fill {
-                instance: Some(instance),
-                name: names.first().map(String::as_str),
-            };
-            if let Via::App { url } = via {
-                drivers.places().fill(url, fill)?;
-            }
-            let base = drivers.places().fill(actuator, Fill { name: None, ..fill })?;
-            let listed = drivers.resilience4j().list(&base).await?;
-            let seen = names.iter().map(|name| {
-                Ok(BreakerSeen {
-                    entry,
-                    instance: instance.clone(),
-                    name: name.clone(),
-                    state: resilience4j::find(&listed, &base, name)?,
-                })
-            });
-            seen.collect::<Result<Vec<_>, DriverError>>()
-        });
-        parts.push(breaker_part(what, via, gently(look).await));
-    }
-    Part::join(parts)
-}
-
-fn breaker_part(
-    what: String,
-    via: &Via,
-    looks: Vec<Result<Vec<BreakerSeen>, DriverError>>,
-) -> Part<BreakerSeen> {
-    let (mut found, mut checks) = (Vec::new(), Vec::new());
-    for look in looks {
-        match look {
-            Ok(seen) => found.extend(seen),
-            Err(error) => checks.push(refused(what.clone(), &error)),
-        }
-    }
-    let held: Vec<String> = found
-        .iter()
-        .filter(|b| !matches!(b.state, BreakerState::Closed | BreakerState::HalfOpen))
-        .map(|b| format!("{} on {} is {}", b.name, b.instance, state_word(b.state)))
-        .collect();
-    if checks.is_empty() {
-        checks.push(match held.first() {
-            Some(first) => check(
-                what.clone(),
-                CheckOutcome::Warned,
-                format!("{} of {} are not closed: {first}", held.len(), found.len()),
-                Some("recovery leaves them so; close them first if the drill is about them"),
-            ),
-            None => check(
-                what.clone(),
-                CheckOutcome::Passed,
-                format!("{} closed", found.len()),
-                None,
-            ),
-        });
-        if *via == Via::Close {
-            let found = "closing by the actuator empties a breaker's window of calls".to_owned();
-            checks.push(check(
-                what,
-                CheckOutcome::Warned,
-                found,
-                Some("`via: app` keeps it"),
-            ));
-        }
-    }
-    Part { found, checks }
 }
 
 pub(super) async fn read_flags(plan: &Plan, drivers: &Drivers) -> Part<FlagsSeen> {

@@ -1,13 +1,13 @@
 //! Step 4 and the end of step 6: breakers half-opened before traffic returns, and seen closed by real calls after.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tokio::time::Instant;
 
 use crate::{
     drivers::error::DriverError,
     model::{
-        playbook::Via,
+        playbook::{Breakers, Via},
         recovery::{Leftover, StepId, StepState},
         snapshot::{BreakerSeen, BreakerState},
     },
@@ -15,6 +15,8 @@ use crate::{
 
 use super::{
     Scene, StepEnd,
+    breaker_probe::{Probed, probe_group},
+    breaker_rules,
     breakers::{Found, Group, Standing, groups, state_word},
     together,
 };
@@ -24,9 +26,15 @@ const TRIES: usize = 3;
 /// Looks between two tries to half-open one that fell open again: real calls need time to close it.
 const LOOKS_BETWEEN: usize = 8;
 
-/// Half-opens (or closes, as the playbook says) every breaker that the drill opened.
+/// Half-opens (or closes, as the playbook says) every breaker that the drill opened, and puts lists of rules back.
 pub async fn breakers_open(scene: &Scene) -> StepEnd {
-    if scene.plan.drill.recovery.breakers.is_empty() {
+    let (opened, put_back) = tokio::join!(open(scene), breaker_rules::put_back(scene));
+    opened.and(put_back)
+}
+
+async fn open(scene: &Scene) -> StepEnd {
+    let mut entries = scene.plan.drill.recovery.breakers.iter();
+    if !entries.any(|b| matches!(b, Breakers::Resilience4j { .. })) {
         return StepEnd::absent();
     }
     let groups = groups(scene);
@@ -45,20 +53,16 @@ pub async fn breakers_open(scene: &Scene) -> StepEnd {
         left_to_itself += one.left_to_itself;
         leftovers.extend(one.leftovers);
     }
-    let mut detail = format!("{brought} of {total} brought back");
-    if brought == 0 {
-        detail = format!("{total} are as before");
-    }
+    let mut detail = match brought {
+        0 => format!("{total} are as before"),
+        _ => format!("{brought} of {total} brought back"),
+    };
     if left_to_itself > 0 {
         detail = format!("{detail}; {left_to_itself} open, to close by themselves");
     }
     if let Some(first) = leftovers.first() {
-        detail = format!(
-            "{} of {total} well; {}: {}",
-            total - leftovers.len(),
-            first.what,
-            first.why
-        );
+        let well = total - leftovers.len();
+        detail = format!("{well} of {total} well; {}: {}", first.what, first.why);
     }
     let well = if brought + left_to_itself == 0 {
         StepState::Nothing
@@ -76,11 +80,35 @@ struct Opened {
 }
 
 async fn open_group(scene: &Scene, group: &Group<'_>) -> Opened {
-    let (step, deadline) = (StepId::Breakers, scene.deadline());
-    let mut opened = Opened::default();
-    let mut found = group.look(scene, deadline).await;
-    let mut refusals: BTreeMap<&str, DriverError> = BTreeMap::new();
-    let to_bring = |f: &Found<'_>| match (f.standing(), group.via) {
+    match group.via {
+        Via::App { .. } | Via::Close => ask_group(scene, group).await,
+        Via::Wait => {
+            let found = group.look(scene, scene.deadline()).await;
+            let open = found.iter().filter(|f| f.standing() == Some(Standing::Stuck));
+            Opened {
+                left_to_itself: open.count(),
+                leftovers: not_brought(scene, group, &found, &Refusals::new()),
+                ..Opened::default()
+            }
+        }
+        Via::Probe { url, after } => {
+            let Probed { found, tried } = probe_group(scene, group, url, *after).await;
+            let closed = found.iter().filter(|f| f.standing() == Some(Standing::Well));
+            Opened {
+                brought: closed.filter(|f| tried.contains(f.before.name.as_str())).count(),
+                leftovers: still_open(scene, group, &found),
+                ..Opened::default()
+            }
+        }
+    }
+}
+
+/// Why an instance did not bring a breaker back, by the breaker's name.
+type Refusals<'a> = BTreeMap<&'a str, DriverError>;
+
+async fn ask_group(scene: &Scene, group: &Group<'_>) -> Opened {
+    let deadline = scene.deadline();
+    let to_bring = |f: &&Found<'_>| match (f.standing(), group.via) {
         (Some(Standing::Stuck), _) => true,
         // Closing is the one thing that also takes a breaker out of a state that a person sets.
         (Some(Standing::Altered), Via::Close) => {
@@ -88,39 +116,55 @@ async fn open_group(scene: &Scene, group: &Group<'_>) -> Opened {
         }
         _ => false,
     };
-    let stuck = found.iter().filter(|f| to_bring(f)).count();
-    if *group.via == Via::Wait {
-        opened.left_to_itself = stuck;
-    } else if stuck > 0 {
-        for _ in 0..TRIES {
-            refusals.clear();
-            for one in found.iter().filter(|f| to_bring(f)) {
-                if let Err(error) = group.bring_back(scene, one.before).await {
-                    refusals.insert(&one.before.name, error);
-                }
-            }
-            found = group.look(scene, deadline).await;
-            if !found.iter().any(to_bring) || Instant::now() >= deadline {
-                break;
-            }
+    let mut found = group.look(scene, deadline).await;
+    let (mut refusals, mut asked) = (Refusals::new(), BTreeSet::new());
+    for _ in 0..TRIES {
+        let stuck: Vec<&BreakerSeen> = found.iter().filter(to_bring).map(|f| f.before).collect();
+        if stuck.is_empty() || Instant::now() >= deadline {
+            break;
+        }
+        if !asked.is_empty() {
             scene.pause().await;
         }
-        opened.brought = stuck.saturating_sub(found.iter().filter(|f| to_bring(f) || f.now.is_err()).count());
+        asked.extend(stuck.iter().map(|before| before.name.as_str()));
+        let ask = async |before: &&BreakerSeen| group.bring_back(scene, before).await.err();
+        let refused = together(stuck.iter().map(ask)).await;
+        let names = stuck.iter().map(|before| before.name.as_str());
+        refusals = names
+            .zip(refused)
+            .filter_map(|(name, e)| Some((name, e?)))
+            .collect();
+        found = group.look(scene, deadline).await;
     }
-    for one in &found {
+    let brought = |f: &&Found<'_>| asked.contains(f.before.name.as_str()) && f.now.is_ok() && !to_bring(f);
+    Opened {
+        brought: found.iter().filter(brought).count(),
+        leftovers: not_brought(scene, group, &found, &refusals),
+        ..Opened::default()
+    }
+}
+
+/// What a step that does not wait for closing leaves over.
+fn not_brought(
+    scene: &Scene,
+    group: &Group<'_>,
+    found: &[Found<'_>],
+    refusals: &Refusals<'_>,
+) -> Vec<Leftover> {
+    let left = found.iter().filter_map(|one| {
         let why = match (&one.now, one.standing()) {
             (Err(error), _) => error.to_string(),
-            (_, Some(Standing::Stuck)) if *group.via == Via::Wait => continue,
+            (_, Some(Standing::Stuck)) if *group.via == Via::Wait => return None,
             (_, Some(Standing::Stuck)) => match refusals.get(one.before.name.as_str()) {
                 Some(error) => error.to_string(),
                 None => "asked to half-open or close, and still open".to_owned(),
             },
             (_, Some(Standing::Altered)) => altered(one.before),
-            _ => continue,
+            _ => return None,
         };
-        opened.leftovers.push(group.leftover(scene, step, one, &why));
-    }
-    opened
+        Some(group.leftover(scene, StepId::Breakers, one, &why))
+    });
+    left.collect()
 }
 
 fn altered(before: &BreakerSeen) -> String {
@@ -162,10 +206,18 @@ async fn confirm_group(scene: &Scene, group: &Group<'_>, deadline: Instant) -> V
             StepId::Traffic,
             format!("{open} breakers on {} to be closed by calls", group.instance),
         );
+        let is = |standing| move |f: &&Found<'_>| f.standing() == Some(standing);
+        if let Via::Probe { url, .. } = group.via {
+            let trying = found.iter().filter(is(Standing::Trying));
+            together(trying.map(|f| group.probe(scene, url, f.before))).await;
+        }
         if looks.is_multiple_of(LOOKS_BETWEEN) {
-            for stuck in found.iter().filter(|f| f.standing() == Some(Standing::Stuck)) {
-                // The refusal, if it stays, is seen as a state that stays.
-                let _ = group.bring_back(scene, stuck.before).await;
+            for stuck in found.iter().filter(is(Standing::Stuck)) {
+                match group.via {
+                    Via::Probe { url, .. } => group.probe(scene, url, stuck.before).await,
+                    // The refusal, if it stays, is seen as a state that stays.
+                    _ => drop(group.bring_back(scene, stuck.before).await),
+                }
             }
         }
         looks += 1;
@@ -187,16 +239,16 @@ fn still_open(scene: &Scene, group: &Group<'_>, found: &[Found<'_>]) -> Vec<Left
     left.collect()
 }
 
-/// Breakers that are not as before now, or cannot be read.
+/// Breakers and lists of rules that are not as before now, or cannot be read.
 pub(super) async fn not_as_before(scene: &Scene) -> Vec<Leftover> {
     let groups = groups(scene);
     let look = async |group: &Group<'_>| {
         let found = group.look(scene, scene.deadline()).await;
         still_open(scene, group, &found)
     };
-    together(groups.iter().map(look))
-        .await
-        .into_iter()
-        .flatten()
-        .collect()
+    let (breakers, rules) = tokio::join!(
+        together(groups.iter().map(look)),
+        breaker_rules::not_as_before(scene)
+    );
+    breakers.into_iter().flatten().chain(rules).collect()
 }

@@ -69,7 +69,9 @@ pub(super) fn groups(scene: &Scene) -> Vec<Group<'_>> {
     }
     let entries = &scene.plan.drill.recovery.breakers;
     let groups = by_place.into_iter().filter_map(|((entry, instance), before)| {
-        let Breakers::Resilience4j { actuator, via, .. } = entries.get(entry)?;
+        let Breakers::Resilience4j { actuator, via, .. } = entries.get(entry)? else {
+            return None;
+        };
         Some(Group {
             instance,
             via,
@@ -92,6 +94,8 @@ fn actuator_at(scene: &Scene, actuator: &str, instance: &InstanceName) -> Result
 pub(super) struct Found<'a> {
     pub(super) before: &'a BreakerSeen,
     pub(super) now: Result<BreakerState, DriverError>,
+    /// Whether the instance listed its breakers, this one or not.
+    listed: bool,
 }
 
 impl Found<'_> {
@@ -119,6 +123,7 @@ impl<'a> Group<'a> {
         let found = self.before.iter().map(|before| Found {
             before,
             now: state_of(before),
+            listed: listed.is_ok(),
         });
         found.collect()
     }
@@ -129,7 +134,7 @@ impl<'a> Group<'a> {
         let to = match self.via {
             Via::App { .. } => "HALF_OPEN",
             Via::Close => "CLOSE",
-            Via::Wait => return Ok(()),
+            Via::Wait | Via::Probe { .. } => return Ok(()),
         };
         let change = ChangeIntent::Breaker {
             instance: self.instance.clone(),
@@ -154,7 +159,14 @@ impl<'a> Group<'a> {
                 })
             }
             Via::Close => scene.drivers.resilience4j().close(&base, &before.name).await,
-            Via::Wait => Ok(()),
+            Via::Wait | Via::Probe { .. } => Ok(()),
+        }
+    }
+
+    /// Sends one call through a breaker. What it does to the breaker, the next look tells.
+    pub(super) async fn probe(&self, scene: &Scene, url: &str, before: &BreakerSeen) {
+        if let Ok(url) = self.filled(scene, url, before) {
+            let _ = scene.drivers.resilience4j().probe(&url).await;
         }
     }
 
@@ -184,6 +196,10 @@ impl<'a> Group<'a> {
     /// The command that puts it back, given what it is now. Nothing sets OPEN or METRICS_ONLY.
     fn by_hand(&self, scene: &Scene, found: &Found<'_>) -> Option<String> {
         let base = self.base.as_ref().ok()?;
+        // The actuator would create what it does not list: a breaker that nobody calls.
+        if found.listed && found.now.is_err() {
+            return None;
+        }
         let actuator = |update: &str| {
             let url = breaker_url(base, &found.before.name);
             Some(by_hand::curl_json(

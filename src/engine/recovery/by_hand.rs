@@ -47,6 +47,15 @@ pub(super) fn command(scene: &Scene, argv: &[String]) -> String {
     scene.drivers.mask(&format!("cd {folder} && {}", words.join(" ")))
 }
 
+/// An HTTP request with a form.
+pub(super) fn curl_form(url: &str, form: &[(&str, &str)]) -> String {
+    let fields = form
+        .iter()
+        .map(|(key, value)| format!("--data-urlencode {}", quoted(&format!("{key}={value}"))));
+    let fields: Vec<String> = fields.collect();
+    format!("curl -fsS {} {}", fields.join(" "), quoted(&shown_url(url)))
+}
+
 /// A server's weight and state at a load balancer.
 pub(super) fn set_server(
     socket: &Socket,

@@ -6,6 +6,9 @@
 
 mod before;
 mod before_kafka;
+mod breaker_before;
+mod breaker_probe;
+mod breaker_rules;
 mod breaker_steps;
 mod breakers;
 mod by_hand;

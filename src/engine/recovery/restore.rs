@@ -4,6 +4,7 @@ use crate::{
     drivers::Drivers,
     model::{
         event::{Check, CheckOutcome},
+        ids::InstanceName,
         plan::Plan,
         playbook::{Breakers, Flags, Gateway, RetryQueue},
         recovery::{Certainty, Leftover, StepId},
@@ -14,7 +15,8 @@ use crate::{
 };
 
 use super::{
-    before::{read_breakers, read_flags, read_gateway, read_queues},
+    before::{read_flags, read_gateway, read_queues},
+    breaker_before::{read_breakers, read_rules},
     breakers::state_word,
     retry::count,
 };
@@ -25,7 +27,8 @@ pub struct Restoring {
     /// As it was read.
     pub now: Snapshot,
     /// As it is when healthy: servers ready at the weight of their configuration, breakers closed, no flag, queues
-    /// flowing and empty. What someone has decided by hand (a breaker forced open, a server in maintenance) stays.
+    /// flowing and empty. What someone has decided by hand (a breaker forced open, a server in maintenance) stays, and so do
+    /// lists of rules.
     pub healthy: Snapshot,
     /// What could not be read.
     pub checks: Vec<Check>,
@@ -48,21 +51,30 @@ pub struct Change {
 
 /// Reads everything that the playbook would put back. Changes nothing.
 pub async fn read_restoring(plan: &Plan, drivers: &Drivers) -> Restoring {
-    let (gateway, breakers, flags, queues) = tokio::join!(
+    let (gateway, breakers, rules, flags, queues) = tokio::join!(
         read_gateway(plan, drivers),
         read_breakers(plan, drivers),
+        read_rules(plan, drivers),
         read_flags(plan, drivers),
         read_queues(plan, drivers),
     );
     let unknown = [
         (StepId::Traffic, &gateway.checks),
+        (StepId::Breakers, &rules.checks),
         (StepId::Release, &queues.checks),
     ]
     .into_iter()
     .flat_map(|(step, checks)| checks.iter().filter_map(move |check| unread(step, check)))
     .collect();
     // An incident is no time to refuse: what cannot be read now is tried again by the step whose matter it is.
-    let checks = [gateway.checks, breakers.checks, flags.checks, queues.checks]
+    let read = [
+        gateway.checks,
+        breakers.checks,
+        rules.checks,
+        flags.checks,
+        queues.checks,
+    ];
+    let checks = read
         .concat()
         .into_iter()
         .filter(|check| check.outcome == CheckOutcome::Refused)
@@ -74,6 +86,7 @@ pub async fn read_restoring(plan: &Plan, drivers: &Drivers) -> Restoring {
     let now = Snapshot {
         gateway: gateway.found,
         breakers: breakers.found,
+        rules: rules.found,
         flags: flags.found,
         retry_queues: queues.found,
         foreign: Vec::new(),
@@ -81,6 +94,7 @@ pub async fn read_restoring(plan: &Plan, drivers: &Drivers) -> Restoring {
     let healthy = Snapshot {
         gateway: now.gateway.iter().map(healthy_server).collect(),
         breakers: healthy_breakers(plan, &now.breakers),
+        rules: now.rules.clone(),
         flags: (0..plan.drill.recovery.flags.len())
             .map(|entry| healthy_flags(entry, &now.flags))
             .collect(),
@@ -103,7 +117,13 @@ fn decided(plan: &Plan, now: &Snapshot) -> Vec<String> {
         let state = state_word(b.state);
         format!("breaker {} on {} is {state}", b.name, b.instance)
     });
-    servers.chain(breakers).collect()
+    // No list of rules says of itself whether it is the one of before.
+    let rules = now.rules.iter().map(|seen| {
+        let (count, which) = (seen.list.len(), seen.rules);
+        let places: Vec<&str> = seen.instances.iter().map(InstanceName::as_str).collect();
+        format!("{count} {which} rules on {}", places.join(", "))
+    });
+    servers.chain(breakers).chain(rules).collect()
 }
 
 /// `order-0 at the gateway`, or `order-0 at lb-b` where there are several load balancers.
@@ -149,7 +169,9 @@ fn healthy_server(now: &GatewayServer) -> GatewayServer {
 fn healthy_breakers(plan: &Plan, now: &[BreakerSeen]) -> Vec<BreakerSeen> {
     let mut all = Vec::new();
     for (entry, breakers) in plan.drill.recovery.breakers.iter().enumerate() {
-        let Breakers::Resilience4j { callers, names, .. } = breakers;
+        let Breakers::Resilience4j { callers, names, .. } = breakers else {
+            continue;
+        };
         let instances = plan.environment.services.get(callers).into_iter().flatten();
         for ((instance, _), name) in instances.flat_map(|i| names.iter().map(move |n| (i, n))) {
             let seen = now

@@ -20,7 +20,8 @@ use crate::{
 };
 
 use super::{
-    before::{read_breakers, read_flags, read_gateway, read_queues},
+    before::{read_flags, read_gateway, read_queues},
+    breaker_before::{read_breakers, read_rules},
     gently,
 };
 
@@ -46,10 +47,11 @@ impl<T> Part<T> {
 
 /// Reads everything that recovery may change. Changes nothing. Any refused check means that the run may not start.
 pub async fn read_snapshot(plan: &Plan, drivers: &Drivers) -> (Snapshot, Vec<Check>) {
-    let (injectors, gateway, breakers, flags, queues) = tokio::join!(
+    let (injectors, gateway, breakers, rules, flags, queues) = tokio::join!(
         read_injectors(plan, drivers),
         read_gateway(plan, drivers),
         read_breakers(plan, drivers),
+        read_rules(plan, drivers),
         read_flags(plan, drivers),
         read_queues(plan, drivers),
     );
@@ -57,6 +59,7 @@ pub async fn read_snapshot(plan: &Plan, drivers: &Drivers) -> (Snapshot, Vec<Che
         injectors.checks,
         gateway.checks,
         breakers.checks,
+        rules.checks,
         flags.checks,
         queues.checks,
         read_programs(plan, drivers),
@@ -65,6 +68,7 @@ pub async fn read_snapshot(plan: &Plan, drivers: &Drivers) -> (Snapshot, Vec<Che
     let snapshot = Snapshot {
         gateway: gateway.found,
         breakers: breakers.found,
+        rules: rules.found,
         flags: flags.found,
         retry_queues: queues.found,
         foreign: injectors.found,

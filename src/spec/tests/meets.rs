@@ -1,6 +1,10 @@
 //! A drill meets an environment.
 
 use super::*;
+use crate::model::{
+    playbook::{Breakers, SentinelRules, Via},
+    time::Span,
+};
 
 fn meet(drill_text: &str, environment: &Environment) -> Vec<Diagnostic> {
     let source = source("expectations/coupon-slow.yaml", drill_text);
@@ -70,4 +74,62 @@ fn a_query_without_a_server_is_refused_and_a_coarse_scrape_is_warned_of() {
     let coarse = meet(DRILL, &environment("preprod"));
     assert_eq!(coarse.len(), 1, "{coarse:?}");
     assert_eq!(coarse[0].help.as_deref(), Some("write `window: 30s` or more"));
+}
+
+const BREAKERS: &str =
+    r#"{resilience4j: {actuator: "http://{instance}/actuator", callers: order, names: [coupon], via: app}}"#;
+
+fn breakers(entry: &str) -> Vec<Breakers> {
+    let source = source("expectations/coupon-slow.yaml", &with(DRILL, BREAKERS, entry));
+    let drill = read_drill(&source, &find).unwrap().value;
+    let environment = environment("preprod");
+    let about_breakers: Vec<_> = check_against(&drill, &environment)
+        .into_iter()
+        .filter(|d| d.keys.starts_with("recovery.breakers"))
+        .collect();
+    assert!(about_breakers.is_empty(), "{about_breakers:?}");
+    drill.recovery.breakers
+}
+
+#[test]
+fn a_breaker_can_be_tried_by_calls_after_its_wait() {
+    let probe = r#"via: {wait: {probe: "http://{instance}/call/{name}"}}"#;
+    let read = breakers(&BREAKERS.replace("via: app", probe));
+    let Breakers::Resilience4j { via, .. } = &read[0] else {
+        panic!("{read:?}");
+    };
+    let (url, after) = ("http://{instance}/call/{name}".to_owned(), Span::seconds(60));
+    assert_eq!(*via, Via::Probe { url, after });
+}
+
+#[test]
+fn lists_of_sentinel_rules_are_named_with_the_api_on_each_host() {
+    let entry = r#"{sentinel: {api: "http://{host}:8719", callers: order, rules: [flow, degrade]}}"#;
+    let read = breakers(entry);
+    let Breakers::Sentinel { rules, .. } = &read[0] else {
+        panic!("{read:?}");
+    };
+    assert_eq!(*rules, [SentinelRules::Flow, SentinelRules::Degrade]);
+}
+
+#[test]
+fn sentinel_rules_that_lead_nowhere_are_refused() {
+    for (entry, complaint) in [
+        (
+            r#"{sentinel: {api: "http://order-0:8719", callers: order, rules: [flow]}}"#,
+            "lacks `{instance}` or `{host}`",
+        ),
+        (
+            r#"{sentinel: {api: "http://{host}:8719", callers: order, rules: [flwo]}}"#,
+            "not one of the words",
+        ),
+        (
+            r#"{sentinel: {api: "http://{host}:8719", callers: order, rules: []}}"#,
+            "no list of rules",
+        ),
+    ] {
+        let refused = drill(&with(DRILL, BREAKERS, entry)).unwrap_err();
+        let shown: String = refused.all.iter().map(|d| rendered(d)).collect();
+        assert!(shown.contains(complaint), "{shown}");
+    }
 }

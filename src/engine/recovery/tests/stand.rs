@@ -246,7 +246,6 @@ async fn update(
     body: Body,
 ) -> Response {
     let bytes = axum::body::to_bytes(body, 4096).await.unwrap();
-    actuator.posts.lock().await.push(name.clone());
     if headers
         .get("content-type")
         .is_none_or(|t| t != "application/json")
@@ -260,6 +259,7 @@ async fn update(
         Some("DISABLE") => "DISABLED",
         _ => return StatusCode::BAD_REQUEST.into_response(),
     };
+    actuator.posts.lock().await.push(name.clone());
     // The trap: an unknown name makes a fresh breaker.
     actuator.set(&name, state).await;
     Json(json!({"circuitBreakerName": name, "currentState": state})).into_response()

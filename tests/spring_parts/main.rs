@@ -1,0 +1,11 @@
+//! Breakers of a real Spring Boot app with Resilience4j, and rules of a real app with Sentinel: read before the drill, put
+//! back, read again. Needs a JDK and Maven: scripts/needs installs them. The apps start once for the whole file, by
+//! scripts/part/spring and scripts/part/sentinel, and go down with it.
+
+mod app;
+mod killed;
+mod luck;
+mod preflight;
+mod sentinel;
+mod stage;
+mod states;
