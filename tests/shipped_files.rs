@@ -84,3 +84,19 @@ fn every_shipped_file_names_its_schema_first() {
         }
     }
 }
+
+#[test]
+fn the_half_open_endpoint_in_the_docs_is_the_one_that_is_tested() {
+    let page = fs::read_to_string(repository("docs/drivers/resilience4j.md")).expect("a page");
+    let source = fs::read_to_string(repository(
+        "parts/spring/src/main/java/parts/spring/HalfOpen.java",
+    ))
+    .expect("a source");
+    let (_, code) = source
+        .split_once("package parts.spring;\n\n")
+        .expect("its package");
+    assert!(
+        page.contains(&format!("```java\n{code}```")),
+        "docs/drivers/resilience4j.md shows another HalfOpen.java than parts/spring has"
+    );
+}
