@@ -100,3 +100,26 @@ fn the_half_open_endpoint_in_the_docs_is_the_one_that_is_tested() {
         "docs/drivers/resilience4j.md shows another HalfOpen.java than parts/spring has"
     );
 }
+
+/// The drill and the configuration that README.md shows, as somebody copies them.
+#[tokio::test]
+async fn the_files_of_the_readme_are_checked_without_a_word_of_complaint() {
+    let readme = fs::read_to_string(repository("README.md")).expect("README.md");
+    let shown = |beginning: &str| {
+        let mut blocks = readme
+            .split("```yaml\n")
+            .skip(1)
+            .filter_map(|rest| rest.split_once("```"));
+        let block = blocks.find(|(block, _)| block.contains(beginning));
+        block.expect("a block of YAML").0.to_owned()
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    fs::write(place("drill.yaml"), shown("drill: coupon-slow")).expect("written");
+    fs::write(place("allclear.yaml"), shown("environments:")).expect("written");
+    fs::create_dir(place("dashboards")).expect("a folder");
+    fs::copy(repository("dashboards/shop.yaml"), place("dashboards/shop.yaml")).expect("copied");
+    let (drill, config) = (place("drill.yaml"), place("allclear.yaml"));
+    let (code, said, complaints) = says(&["check", &drill, "--config", &config, "--env", "staging"]).await;
+    assert_eq!((code, complaints.as_str()), (Some(0), ""), "{said}");
+}
