@@ -117,6 +117,11 @@ impl Verifying {
         let mut left = found;
         if !held {
             left.extend(self.missing.iter().map(not_settled));
+            if left.is_empty() {
+                // All of it is back at this moment, and was not for long enough.
+                let all = format!("everything, back for {hold} together");
+                left.push(not_settled(&Missing::outside(all)));
+            }
         }
         left.append(&mut self.recovering.reported);
         self.left = Some(left);

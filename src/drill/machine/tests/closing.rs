@@ -206,3 +206,46 @@ fn a_silent_target_that_answers_while_verifying_is_gone_then() {
     m.step(Input::FaultGone(fault()), at(70));
     assert!(faults_gone(&m.step(over(StepId::Faults), at(70))));
 }
+
+#[test]
+fn what_came_back_at_the_last_moment_has_not_held_and_is_not_all_clear() {
+    let mut m = running();
+    m.step(asked(), at(65));
+    m.step(Input::RowsFinal(vec![Verdict::AsExpected]), at(65));
+    to_verifying(&mut m, 66);
+    let settling = |missing| Input::Settling {
+        missing,
+        users_ok: true,
+    };
+    m.step(settling(vec![Missing::outside("order_p99 high")]), at(70));
+    // The hold is three seconds, the time to verify a minute.
+    let effects = m.step(settling(vec![]), at(126));
+    assert!(effects.contains(&Effect::ReadEverything), "{effects:?}");
+    let read = Input::FinalRead {
+        found: vec![],
+        repaired: false,
+    };
+    let effects = m.step(read, at(126));
+    let outcome = closed(&effects).expect("over");
+    assert_eq!((outcome.recovered, outcome.exit), (Recovered::Leftover, 4));
+}
+
+#[test]
+fn what_the_last_read_had_to_put_back_again_out_of_time_is_not_all_clear() {
+    let mut m = running();
+    m.step(asked(), at(65));
+    m.step(Input::RowsFinal(vec![Verdict::AsExpected]), at(65));
+    to_verifying(&mut m, 66);
+    let well = Input::Settling {
+        missing: vec![],
+        users_ok: true,
+    };
+    m.step(well.clone(), at(70));
+    assert!(m.step(well.clone(), at(126)).contains(&Effect::ReadEverything));
+    let read = Input::FinalRead {
+        found: vec![],
+        repaired: true,
+    };
+    let outcome = closed(&m.step(read, at(126))).cloned().expect("over");
+    assert_eq!((outcome.recovered, outcome.exit), (Recovered::Leftover, 4));
+}
