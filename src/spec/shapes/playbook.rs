@@ -461,7 +461,6 @@ const STEPS: &[(&str, &str)] = &[
     ("pools", "5: the pools have drained"),
     ("traffic", "6: traffic is back"),
     ("release", "7: the retry queues are let go"),
-    ("verify", "8: everything holds"),
 ];
 
 pub(in crate::spec) static VERIFY: Shape = Shape {

@@ -158,7 +158,10 @@ fn the_words_of_the_tables_are_those_of_the_model() {
     assert_eq!(words(&dashboard::METRIC, "better"), words_of::<Better>());
     assert_eq!(words(&dashboard::GAUGE, "agg"), words_of::<Agg>());
     assert_eq!(words(&config::ENVIRONMENT, "stage"), words_of::<Stage>());
-    assert_eq!(words(&playbook::COMMAND, "after"), words_of::<StepId>());
+    // Nothing follows the last step: a command after it would never run.
+    let mut steps = words_of::<StepId>();
+    steps.retain(|step| step != "verify");
+    assert_eq!(words(&playbook::COMMAND, "after"), steps);
 }
 
 #[test]
