@@ -6,7 +6,7 @@ use crate::{
     drivers::{Drivers, error::DriverError, kafka::KafkaCluster},
     model::{
         event::{Check, CheckOutcome},
-        playbook::KafkaQueue,
+        playbook::{KafkaQueue, OffsetReset},
         quota::{Payer, QuotaSeen},
         snapshot::RetryQueueSeen,
     },
@@ -29,6 +29,7 @@ pub(super) async fn read_topic(drivers: &Drivers, entry: usize, queue: &KafkaQue
     let look = async {
         let cluster = drivers.kafka(cluster)?;
         let backlog = smallest_backlog(&cluster, queue).await?;
+        every_partition_is_known(&cluster, queue).await?;
         let quotas = quotas(&cluster, queue).await?;
         let mut checks = doubts(&cluster, queue, &what, &quotas).await?;
         checks.insert(0, found(&what, backlog, &quotas));
@@ -50,6 +51,26 @@ pub(super) async fn read_topic(drivers: &Drivers, entry: usize, queue: &KafkaQue
             checks,
         },
     }
+}
+
+/// A group that begins at the end of the log has, in a partition without a commit of its own, no backlog that anyone could
+/// know: what comes there and is not read would never be seen as waiting.
+async fn every_partition_is_known(cluster: &KafkaCluster, queue: &KafkaQueue) -> Result<(), DriverError> {
+    if queue.reset != OffsetReset::Latest {
+        return Ok(());
+    }
+    let position = cluster.position(&queue.topic, &queue.group, queue.reset).await?;
+    let unknown = position.partitions.iter().find(|p| !p.committed);
+    unknown.map_or(Ok(()), |p| {
+        Err(DriverError::NotThere {
+            what: format!(
+                "offset of group {} in partition {} of {}",
+                queue.group, p.partition, queue.topic
+            ),
+            answer: "with `reset: latest` what waits there is not known until the group has committed one"
+                .into(),
+        })
+    })
 }
 
 /// The smallest backlog that one commit's time shows: what stands between two commits is not waiting.

@@ -31,11 +31,16 @@ const BEGIN: f64 = 4.0;
 /// By how much the messages' size is corrected at a time.
 const CORRECTION: f64 = 1.5;
 
+/// The largest messages that a standstill makes believe in, as a multiple of those that were seen: consumers that are down
+/// are not slow, and must not be let loose when they come back.
+const MOST: f64 = 16.0;
+
 /// A release at a rate. Times are seconds since it began.
 #[derive(Debug)]
 pub(super) struct Pace {
     rate: f64,
     weight: Weight,
+    most: Weight,
     /// The multiple of the rate that was last in force.
     share: f64,
     floor: f64,
@@ -50,6 +55,10 @@ impl Pace {
     pub(super) fn new(rate: f64, weight: Weight) -> Self {
         Self {
             rate,
+            most: Weight {
+                message: weight.message * MOST,
+                batch: weight.batch * MOST,
+            },
             weight,
             share: 0.0,
             floor: 0.0,
@@ -97,10 +106,10 @@ impl Pace {
         let behind = lacking > MEMORY * self.rate || self.steps.is_empty();
         let ahead = lacking < -MEMORY * self.rate;
         if behind {
-            self.weight.message *= CORRECTION;
+            self.weight.message = (self.weight.message * CORRECTION).min(self.most.message);
             // Whatever the size, a standstill means that a whole batch does not fit.
             if self.steps.is_empty() {
-                self.weight.batch *= 2.0;
+                self.weight.batch = (self.weight.batch * 2.0).min(self.most.batch);
             }
         } else if ahead {
             self.weight.message /= CORRECTION;
