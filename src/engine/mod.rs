@@ -111,6 +111,8 @@ pub struct Engine {
     notices: tokio::task::JoinSet<()>,
     /// What a takeover could not learn: it stands against ALL CLEAR to the end.
     unknown: Vec<Leftover>,
+    /// Whether a keeper before this one has begun to put something back.
+    repaired_before: bool,
     /// What each step of recovery could not put back, as it stands.
     left: BTreeMap<StepId, Vec<Leftover>>,
     pinned: Pinned,

@@ -103,6 +103,8 @@ impl Engine {
     pub(super) fn run_command(&mut self, index: usize, needed: bool) {
         let scene = self.scene();
         let done = self.done.clone();
+        // What a keeper before this one has put back is no longer needed; whether its commands ran is not known.
+        let needed = needed || self.repaired_before;
         self.spawn(async move {
             let end = match scene.plan.drill.recovery.commands.get(index) {
                 Some(command) if needed || command.has_check() => {
@@ -136,7 +138,7 @@ impl Engine {
         self.spawn(async move {
             let work = last_read(&scene, &intents, &done);
             let (mut found, repaired) =
-                or_if_it_panics(work, || (defect(StepId::Verify).leftovers, false)).await;
+                or_if_it_panics(work, || (defect(StepId::Injector).leftovers, false)).await;
             found.extend(unknown);
             let _ = done.send(Done::FinalRead { found, repaired });
         });

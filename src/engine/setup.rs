@@ -146,6 +146,7 @@ impl Setup {
             tasks: tokio::task::JoinSet::new(),
             notices: tokio::task::JoinSet::new(),
             unknown: Vec::new(),
+            repaired_before: false,
             left: BTreeMap::new(),
             pinned,
         };

@@ -2,11 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{
-    Engine,
-    meters::{self},
-    track::Track,
-};
+use super::{Engine, meters, recovery, track::Track};
 use crate::{
     drill::Machine,
     journal::Facts,
@@ -33,7 +29,11 @@ impl Engine {
         let touched = facts.touched() || !damage.is_empty() || restoring;
         if touched {
             self.unknown = unknown_before(&facts, &damage, restoring);
+            if let Some(healthy) = facts.snapshot.as_ref().filter(|_| restoring) {
+                self.unknown.extend(recovery::unproved(&self.plan, healthy));
+            }
         }
+        self.repaired_before = !facts.changes.is_empty();
         self.shared.restarted(facts.restarted().cloned());
         for fault in &facts.faults {
             self.faults

@@ -38,6 +38,13 @@ pub struct GatewayServer {
     pub initial_weight: u32,
     /// Its administrative state.
     pub state: GatewayState,
+    /// Whether the load balancer's own health check finds it up: a ready server that is down serves nobody.
+    #[serde(default = "up")]
+    pub running: bool,
+}
+
+fn up() -> bool {
+    true
 }
 
 /// The administrative state of a gateway's server.

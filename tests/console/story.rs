@@ -553,6 +553,7 @@ impl Story {
                 weight: 100,
                 initial_weight: 100,
                 state: GatewayState::Ready,
+                running: true,
             }],
             breakers: (0..8)
                 .map(|n| BreakerSeen {

@@ -3,11 +3,7 @@
 use super::{Found, Inspector};
 use crate::{
     engine::{meters::Meters, recovery},
-    model::{
-        event::CheckOutcome,
-        recovery::{Certainty, Leftover, StepId},
-        sample::Query,
-    },
+    model::{event::CheckOutcome, sample::Query},
 };
 
 impl Inspector {
@@ -19,7 +15,6 @@ impl Inspector {
         });
         self.say_what_is_not_compared();
         let mut restoring = recovery::read_restoring(&self.plan, &self.drivers).await;
-        restoring.unknown.extend(self.nothing_says_that_users_are_well());
         for change in restoring.changes(&self.plan) {
             let found = format!("{} -> {}", change.now, change.then);
             self.say(&change.what, CheckOutcome::Warned, found, None);
@@ -54,16 +49,5 @@ impl Inspector {
         }
         let found = "not compared with a baseline; ALL CLEAR rests on the guard's absolute limits and on what is read back";
         self.say("the sheet's metrics", CheckOutcome::Warned, found, None);
-    }
-
-    fn nothing_says_that_users_are_well(&self) -> Option<Leftover> {
-        let mut hypotheses = self.plan.drill.guard.steady_state.iter();
-        hypotheses.all(|h| h.limit.needs_baseline()).then(|| Leftover {
-            step: StepId::Verify,
-            what: "whether users are well".into(),
-            why: "the guard has no absolute limit, and there is no baseline to compare with".into(),
-            by_hand: None,
-            certainty: Certainty::Unknown,
-        })
     }
 }

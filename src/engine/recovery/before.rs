@@ -57,6 +57,7 @@ async fn balancer(
             weight: server.weight,
             initial_weight: server.initial_weight,
             state: server.state,
+            running: server.running,
         })
     });
     let found = gently(targets)

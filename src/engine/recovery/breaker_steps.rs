@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use crate::{
     drivers::error::DriverError,
     model::{
+        plan::Purpose,
         playbook::{Breakers, Via},
         recovery::{Leftover, StepId, StepState},
         snapshot::{BreakerSeen, BreakerState},
@@ -110,8 +111,9 @@ async fn ask_group(scene: &Scene, group: &Group<'_>) -> Opened {
     let deadline = scene.deadline();
     let to_bring = |f: &&Found<'_>| match (f.standing(), group.via) {
         (Some(Standing::Stuck), _) => true,
-        // Closing is the one thing that also takes a breaker out of a state that a person sets.
-        (Some(Standing::Altered), Via::Close) => {
+        // Closing is the one thing that also takes a breaker out of a state that a person sets: one that was not there
+        // before the drill. A restore does not know of such a before.
+        (Some(Standing::Altered), Via::Close) if scene.plan.purpose != Purpose::Restore => {
             matches!(f.before.state, BreakerState::Closed | BreakerState::HalfOpen)
         }
         _ => false,

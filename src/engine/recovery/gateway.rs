@@ -239,7 +239,10 @@ pub(super) async fn differences(scene: &Scene, step: StepId) -> Vec<Leftover> {
 fn difference(step: StepId, target: Target<'_>, servers: &[Server]) -> Option<Leftover> {
     let before = target.before;
     if target.is_as_before(servers) {
-        return None;
+        return target.is_down(servers).then(|| {
+            let what = format!("{} is DOWN", target.place());
+            seen(step, what, "its health check fails; before, it was up", None)
+        });
     }
     let (what, why) = match target.now(servers) {
         Some(s) => (

@@ -83,6 +83,7 @@ mod tests {
             weight: 100,
             initial_weight: 100,
             state: GatewayState::Ready,
+            running: true,
         };
         can_carry(&[&before], servers, carries)
     }

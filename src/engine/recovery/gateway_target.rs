@@ -51,6 +51,12 @@ impl Target<'_> {
             .is_some_and(|s| s.weight == weight && s.state == self.before.state)
     }
 
+    /// Whether it is to serve and the load balancer finds it down. One that was down before is nobody's leftover.
+    pub(super) fn is_down(&self, servers: &[Server]) -> bool {
+        let to_serve = self.was_serving() && self.before.running;
+        to_serve && self.now(servers).is_some_and(|s| !s.running)
+    }
+
     /// Whether it took traffic before the drill.
     pub(super) fn was_serving(&self) -> bool {
         self.before.weight > 0 && self.before.state == GatewayState::Ready

@@ -72,7 +72,7 @@ pub use pools::pools;
 pub use ramp::traffic;
 pub use release::release_retry;
 pub use repair::{Repair, needs_repair};
-pub use restore::{Change, Restoring, read_restoring};
+pub use restore::{Change, Restoring, read_restoring, unproved};
 pub use retry::hold_retry;
 pub use snapshot::read_snapshot;
 

@@ -58,14 +58,6 @@ pub async fn read_restoring(plan: &Plan, drivers: &Drivers) -> Restoring {
         read_flags(plan, drivers),
         read_queues(plan, drivers),
     );
-    let unknown = [
-        (StepId::Traffic, &gateway.checks),
-        (StepId::Breakers, &rules.checks),
-        (StepId::Release, &queues.checks),
-    ]
-    .into_iter()
-    .flat_map(|(step, checks)| checks.iter().filter_map(move |check| unread(step, check)))
-    .collect();
     // An incident is no time to refuse: what cannot be read now is tried again by the step whose matter it is.
     let read = [
         gateway.checks,
@@ -103,11 +95,79 @@ pub async fn read_restoring(plan: &Plan, drivers: &Drivers) -> Restoring {
     };
     Restoring {
         decided: decided(plan, &now),
+        unknown: unproved(plan, &healthy),
         now,
         healthy,
         checks,
-        unknown,
     }
+}
+
+/// What a restore cannot prove to the end, because the healthy state does not have it. A keeper that takes over comes to
+/// the same list.
+pub fn unproved(plan: &Plan, healthy: &Snapshot) -> Vec<Leftover> {
+    let playbook = &plan.drill.recovery;
+    let unknown = |step, what: String, why: &str| Leftover {
+        step,
+        what,
+        why: why.to_owned(),
+        by_hand: None,
+        certainty: Certainty::Unknown,
+    };
+    let unread = "it could not be read when the restore began: how it was is not known";
+    let mut all = Vec::new();
+    if let Some(Gateway::Haproxy { sockets, .. }) = &playbook.gateway {
+        let targets = || plan.drill.targets.instances.iter();
+        let places = sockets.iter().flat_map(|at| targets().map(move |i| (at, i)));
+        let missing =
+            places.filter(|(at, i)| !healthy.gateway.iter().any(|s| &&s.at == at && &&s.instance == i));
+        all.extend(missing.map(|(at, i)| unknown(StepId::Traffic, format!("{i} at gateway {at}"), unread)));
+    }
+    for (entry, breakers) in playbook.breakers.iter().enumerate() {
+        let Breakers::Sentinel { callers, .. } = breakers else {
+            continue;
+        };
+        let instances = plan
+            .environment
+            .services
+            .get(callers)
+            .into_iter()
+            .flat_map(|i| i.keys());
+        let seen = |i: &&InstanceName| {
+            healthy
+                .rules
+                .iter()
+                .any(|r| r.entry == entry && r.instances.contains(*i))
+        };
+        let missing = instances.filter(|i| !seen(i));
+        all.extend(missing.map(|i| unknown(StepId::Breakers, format!("rules of Sentinel on {i}"), unread)));
+    }
+    for (entry, _) in playbook.retry_queues.iter().enumerate() {
+        let Some(queue) = healthy.retry_queues.iter().find(|q| q.entry == entry) else {
+            all.push(unknown(
+                StepId::Release,
+                format!("retry queue {}", entry + 1),
+                unread,
+            ));
+            continue;
+        };
+        // No limit says of itself whether it is the one of before, or what another recovery has left.
+        let why = "it limits now; whether it did so before the accident is not known";
+        let quotas = queue.quotas.iter().filter_map(|q| Some((q, q.bytes?)));
+        all.extend(
+            queue
+                .rate
+                .map(|r| unknown(StepId::Release, format!("rate of {r}/s of a retry queue"), why)),
+        );
+        all.extend(
+            quotas.map(|(q, b)| unknown(StepId::Release, format!("quota of {}: {b} B/s", q.payer), why)),
+        );
+    }
+    let mut hypotheses = plan.drill.guard.steady_state.iter();
+    if hypotheses.all(|h| h.limit.needs_baseline()) {
+        let why = "the guard has no absolute limit, and there is no baseline to compare with";
+        all.push(unknown(StepId::Verify, "whether users are well".into(), why));
+    }
+    all
 }
 
 fn decided(plan: &Plan, now: &Snapshot) -> Vec<String> {
@@ -144,22 +204,13 @@ fn is_decided(state: BreakerState) -> bool {
     )
 }
 
-fn unread(step: StepId, check: &Check) -> Option<Leftover> {
-    (check.outcome == CheckOutcome::Refused).then(|| Leftover {
-        step,
-        what: check.what.clone(),
-        why: check.found.clone(),
-        by_hand: None,
-        certainty: Certainty::Unknown,
-    })
-}
-
 fn healthy_server(now: &GatewayServer) -> GatewayServer {
     match now.state {
         GatewayState::Maint => now.clone(),
         GatewayState::Ready | GatewayState::Drain => GatewayServer {
             weight: now.initial_weight,
             state: GatewayState::Ready,
+            running: true,
             ..now.clone()
         },
     }

@@ -169,6 +169,7 @@ fn gateway_stage(socket: &str) -> Stage {
             weight: 100,
             initial_weight: 100,
             state: GatewayState::Ready,
+            running: true,
         }],
         ..Snapshot::default()
     });
