@@ -281,4 +281,11 @@ mod tests {
             assert_eq!(run(true, Some(step)), order);
         }
     }
+
+    #[test]
+    fn every_step_but_the_last_has_a_stage_so_that_what_follows_it_is_run() {
+        let mut staged: Vec<StepId> = STAGES.concat();
+        staged.push(StepId::Verify);
+        assert_eq!(staged, StepId::ALL);
+    }
 }

@@ -63,55 +63,46 @@ fn all_clear_needs_the_hold_time_and_a_clean_last_read() {
     )));
 }
 
-#[test]
-fn out_of_time_the_run_says_what_remains_and_exits_4() {
+/// The outcome of a run whose time to verify is over, with this still missing and a last read that finds nothing.
+fn out_of_time(cause: Input, missing: Vec<Missing>, repaired: bool) -> Outcome {
     let mut m = running();
-    m.step(guard(Health::Broken), at(65));
+    m.step(cause, at(65));
     m.step(Input::RowsFinal(vec![Verdict::NoData]), at(65));
     to_verifying(&mut m, 66);
-    m.step(
-        Input::Settling {
-            missing: vec![Missing::outside("order_p99 high")],
-            users_ok: false,
-        },
-        at(70),
-    );
-    assert!(m.step(Input::Tick, at(126)).contains(&Effect::ReadEverything));
-    let effects = m.step(
-        Input::FinalRead {
-            found: vec![],
-            repaired: false,
-        },
-        at(126),
-    );
-    let outcome = closed(&effects).expect("over");
+    let bad = Input::Settling {
+        missing: vec![Missing::outside("order_p99 high")],
+        users_ok: false,
+    };
+    m.step(bad, at(70));
+    let users_ok = missing.is_empty();
+    let effects = m.step(Input::Settling { missing, users_ok }, at(126));
+    assert!(effects.contains(&Effect::ReadEverything), "{effects:?}");
+    let read = Input::FinalRead {
+        found: vec![],
+        repaired,
+    };
+    closed(&m.step(read, at(126))).cloned().expect("over")
+}
+
+#[test]
+fn out_of_time_the_run_says_what_remains_and_exits_4() {
+    let missing = vec![Missing::outside("order_p99 high")];
+    let outcome = out_of_time(guard(Health::Broken), missing, false);
     assert_eq!((outcome.recovered, outcome.exit), (Recovered::Leftover, 4));
     assert_eq!(outcome.hypothesis, Some(Hypothesis::Falsified));
 }
 
 #[test]
 fn what_cannot_be_read_to_the_end_is_unknown_and_never_recovered() {
-    let mut m = running();
-    m.step(guard(Health::BlindTooLong), at(65));
-    m.step(Input::RowsFinal(vec![Verdict::NoData]), at(65));
-    to_verifying(&mut m, 66);
-    m.step(
-        Input::Settling {
-            missing: vec![Missing::unread("order_p99: no server")],
-            users_ok: false,
-        },
-        at(70),
-    );
-    assert!(m.step(Input::Tick, at(126)).contains(&Effect::ReadEverything));
-    let effects = m.step(
-        Input::FinalRead {
-            found: vec![],
-            repaired: false,
-        },
-        at(126),
-    );
-    let outcome = closed(&effects).expect("over");
+    let missing = vec![Missing::unread("order_p99: no server")];
+    let outcome = out_of_time(guard(Health::BlindTooLong), missing, false);
     assert_eq!((outcome.recovered, outcome.exit), (Recovered::Unknown, 4));
+}
+
+#[test]
+fn what_came_back_at_the_last_moment_has_not_held_and_is_not_all_clear() {
+    let outcome = out_of_time(asked(), vec![], false);
+    assert_eq!((outcome.recovered, outcome.exit), (Recovered::Leftover, 4));
 }
 
 #[test]
@@ -205,29 +196,6 @@ fn a_silent_target_that_answers_while_verifying_is_gone_then() {
     assert_eq!(m.phase(), Phase::Verifying);
     m.step(Input::FaultGone(fault()), at(70));
     assert!(faults_gone(&m.step(over(StepId::Faults), at(70))));
-}
-
-#[test]
-fn what_came_back_at_the_last_moment_has_not_held_and_is_not_all_clear() {
-    let mut m = running();
-    m.step(asked(), at(65));
-    m.step(Input::RowsFinal(vec![Verdict::AsExpected]), at(65));
-    to_verifying(&mut m, 66);
-    let settling = |missing| Input::Settling {
-        missing,
-        users_ok: true,
-    };
-    m.step(settling(vec![Missing::outside("order_p99 high")]), at(70));
-    // The hold is three seconds, the time to verify a minute.
-    let effects = m.step(settling(vec![]), at(126));
-    assert!(effects.contains(&Effect::ReadEverything), "{effects:?}");
-    let read = Input::FinalRead {
-        found: vec![],
-        repaired: false,
-    };
-    let effects = m.step(read, at(126));
-    let outcome = closed(&effects).expect("over");
-    assert_eq!((outcome.recovered, outcome.exit), (Recovered::Leftover, 4));
 }
 
 #[test]
