@@ -155,4 +155,16 @@ mod tests {
             assert!(checked(&changed).is_err(), "byte {at}");
         }
     }
+
+    #[test]
+    fn a_number_comes_back_to_the_last_bit() {
+        // Quotas of brokers are such: bytes by a part of a window.
+        for part in 1..200 {
+            for bytes in [65_536.0, 1_000_000.0, 9_830_400.0] {
+                let quota = bytes / f64::from(part);
+                let line = serde_json::to_vec(&quota).unwrap();
+                assert_eq!(serde_json::from_slice::<f64>(&line).unwrap(), quota);
+            }
+        }
+    }
 }
