@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicUsize;
 
-use tokio::io::AsyncWriteExt;
+use tokio::{io::AsyncWriteExt, net::TcpListener};
 
 use super::{
     gateway::{one_target, playbook, playbook_of, server},
@@ -348,4 +348,30 @@ async fn recovery_killed_at_any_change_and_begun_again_ends_at_exactly_what_was(
             return;
         }
     }
+}
+
+#[tokio::test]
+async fn a_target_that_the_gateway_finds_down_is_a_leftover_unless_it_was_so_before() {
+    let there = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = there.local_addr().unwrap().to_string();
+    let part = haproxy_with(Setting {
+        servers: Some(&address),
+        checked: true,
+        ..Setting::default()
+    })
+    .await;
+    let playbook = playbook_of(&[&part.admin], Span::millis(40));
+    let stage = stage(one_target("order-0"), playbook).with_snapshot_read().await;
+    assert_eq!(left_behind(&stage.scene).await, vec![]);
+    drop(there);
+    let down = async { while server(&stage, &part.admin, "order-0").await.running {} };
+    tokio::time::timeout(Span::seconds(20).into(), down)
+        .await
+        .expect("its check fails");
+    let left = left_behind(&stage.scene).await;
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert_eq!(left[0].what, "order-0 at the gateway is DOWN");
+    // Its weight and state are as before all the time: what was down before is nobody's leftover.
+    let stage = stage.with_snapshot_read().await;
+    assert_eq!(left_behind(&stage.scene).await, vec![]);
 }

@@ -11,6 +11,8 @@ pub struct Setting<'a> {
     pub servers: Option<&'a str>,
     /// The most sessions of each server.
     pub maxconn: Option<u32>,
+    /// Whether their health is checked.
+    pub checked: bool,
     /// Whether a reload begins with the states of `show servers state`.
     pub keeps_state: bool,
 }
@@ -47,6 +49,11 @@ pub async fn haproxy_with(setting: Setting<'_>) -> HaproxyPart {
             .map(|n| format!(" maxconn {n}"))
             .unwrap_or_default(),
     );
+    let check = if setting.checked {
+        " check inter 50ms fall 1 rise 1"
+    } else {
+        ""
+    };
     let weights = [
         ("order-0", 100),
         ("order-1", 100),
@@ -55,7 +62,7 @@ pub async fn haproxy_with(setting: Setting<'_>) -> HaproxyPart {
     ];
     let servers: String = weights
         .iter()
-        .map(|(name, weight)| format!("  server {name} {address} weight {weight}{limit}\n"))
+        .map(|(name, weight)| format!("  server {name} {address} weight {weight}{limit}{check}\n"))
         .collect();
     let (file, load) = match &state {
         Some(file) => (
