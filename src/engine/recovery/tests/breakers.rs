@@ -4,7 +4,10 @@ use super::{
     stand::{Actuator, Stand},
     *,
 };
-use crate::model::playbook::{Breakers, Via};
+use crate::model::{
+    plan::Purpose,
+    playbook::{Breakers, Via},
+};
 
 pub(super) fn playbook(names: &[&str], via: Via) -> Playbook {
     Playbook {
@@ -102,6 +105,18 @@ async fn a_breaker_forced_open_meanwhile_is_named_with_the_command_that_closes_i
     );
     type_by_hand(end.leftovers[0].by_hand.as_deref().unwrap()).await;
     assert!(left_behind(&stage.scene).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_restore_does_not_close_what_a_person_forced_open_even_if_it_did_not_see_it_before() {
+    let actuator = Actuator::with(&[("coupon", "CLOSED")]).await;
+    let (_stand, mut stage) = ready(&actuator, &["coupon"], Via::Close).await;
+    Arc::make_mut(&mut stage.scene.plan).purpose = Purpose::Restore;
+    actuator.set("coupon", "FORCED_OPEN").await;
+    let end = breakers_open(&stage.scene).await;
+    assert_eq!(end.state, StepState::Failed, "named, and left to a person");
+    assert!(stage.intents().is_empty() && actuator.posts.lock().await.is_empty());
+    assert_eq!(actuator.state("coupon").await.as_deref(), Some("FORCED_OPEN"));
 }
 
 #[tokio::test]
