@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use crate::{
     proc,
     run::{Place, Run},
-    shop::Shop,
+    shop::{Shop, until},
 };
 
 /// What an accident leaves: a server drained, a flag that never expires, a held queue.
@@ -95,4 +95,37 @@ async fn a_rehearsal_makes_no_rule_and_takes_the_target_out_and_back() {
     assert!(!run.has("fault_intended"));
     assert!(run.count("change_intended") >= 3, "out, and back in two stages");
     run.assert_nothing_left(&shop, "rehearsed").await;
+}
+
+#[tokio::test]
+async fn a_restore_whose_keeper_is_killed_still_knows_what_cannot_be_proved_and_runs_its_commands_again() {
+    let (shop, place) = (Shop::open().await, Place::new());
+    harm(&shop);
+    let drill = place.drill("5s");
+    let ran = place.file("ran");
+    let text = std::fs::read_to_string(&drill).expect("the drill");
+    let command = format!(
+        "recovery:\n  commands: [{{name: warm, after: release, run: [sh, -c, 'echo once >> {}; sleep 5'], timeout: 30s}}]\n",
+        ran.display()
+    );
+    // Without a baseline a relative limit says nothing: nobody can say that users are well.
+    let text = text
+        .replace("at_least: 10%", "within: 90%rel")
+        .replace("recovery:\n", &command);
+    std::fs::write(&drill, text).expect("a drill");
+    let args = ["restore", drill.to_str().expect("a path"), "--yes", "--plain"];
+    let mut command = place.allclear(&shop, &args);
+    let run = Run::with(place, &mut command).await;
+    let times = || std::fs::read_to_string(&ran).unwrap_or_default().lines().count();
+    until("the command runs", async || times() == 1).await;
+    proc::signal(run.keeper().expect("a keeper"), Signal::KILL);
+    let outcome = run.ends().await;
+    assert!(run.has("taken_over"));
+    assert_eq!(
+        (&outcome["recovered"], &outcome["exit"]),
+        (&"UNKNOWN".into(), &4.into()),
+        "{outcome}"
+    );
+    assert!(times() >= 2, "whether it had done its work was not known");
+    assert_eq!(shop.left().await, Vec::<String>::new(), "and all was put back");
 }
