@@ -148,16 +148,13 @@ async fn a_recovery_that_is_killed_at_any_change_is_finished_by_the_next() {
     // Killed with the nth change written down and not made; so the changes before it are made.
     for (nth, name) in [(1, "killed-1"), (2, "killed-2"), (3, "killed-3")] {
         let (mut staged, _consumer) = caught_up(&broker, name, 300.0, Span::seconds(120)).await;
-        storm(&broker, &staged, name, 1500, 800.0).await;
+        storm(&broker, &staged, name, 4000, 800.0).await;
         staged.intents();
         staged.dies_at(nth);
         let scene = &staged.scene;
-        let recovery = async {
-            hold_retry(scene).await;
-            release_retry(scene).await;
-        };
+        let recovery = async { [hold_retry(scene).await, release_retry(scene).await] };
         tokio::select! {
-            () = recovery => panic!("it was to die at change {nth}"),
+            ends = recovery => panic!("it was to die at change {nth}: {ends:?}"),
             () = staged.died() => {}
         }
         staged.lives();

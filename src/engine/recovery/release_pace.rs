@@ -223,4 +223,19 @@ mod tests {
             assert!((150.0..=250.0).contains(&long), "{long} of {really} bytes");
         }
     }
+
+    #[test]
+    fn consumers_that_were_down_for_an_hour_are_not_let_loose_when_they_come_back() {
+        let (rate, message) = (200.0, 220.0);
+        let mut pace = Pace::new(
+            rate,
+            Weight {
+                message,
+                batch: 20_000.0,
+            },
+        );
+        let hour = (0..3600).map(|second| pace.quota(f64::from(second), 0));
+        let most = hour.fold(0.0, f64::max);
+        assert!(most <= MOST * HIGHEST * rate * message, "{most}");
+    }
 }
