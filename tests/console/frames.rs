@@ -66,3 +66,13 @@ fn the_findings_of_a_run_that_left_something() {
 fn the_help() {
     check("help", &Story::running(), Screen::Help);
 }
+
+#[test]
+fn a_blind_guard_leaves_room_for_when_the_run_may_arm() {
+    let shown = both_languages(&Story::blind_in_baseline(), Screen::Sheet, 80, 24);
+    let status: Vec<&str> = shown.lines().filter(|line| line.contains("/10:00")).collect();
+    insta::assert_snapshot!(status.join("\n"), @r"
+     BASELINE 07:44/10:00   earliest arm 14:01:13      guard BLIND 2/3  watching: 1
+     静默观察 07:44/10:00   未注入   最早发起 14:01:13       守护 失明 2/3  观看: 1
+    ");
+}

@@ -485,6 +485,13 @@ impl Story {
         s
     }
 
+    /// The silent baseline, in which a hypothesis cannot be read for the moment.
+    pub fn blind_in_baseline() -> Self {
+        let mut s = Self::baseline();
+        s.guard(1, 0.262, 0.538, 2, Health::Blind);
+        s
+    }
+
     /// The silent baseline, two rows of which are not fit.
     pub fn baseline() -> Self {
         let mut s = Self::preflight();

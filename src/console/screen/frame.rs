@@ -80,47 +80,66 @@ fn status(scene: &Scene<'_>, width: usize) -> Strip {
     if scene.header().is_none() {
         return unknown(scene).ending_in(guard(scene), width);
     }
+    let guard = guard(scene);
+    let left = state(scene, width.saturating_sub(guard.width()));
+    let right = if left.width() + guard.width() + WATCHING > width {
+        guard
+    } else {
+        guard.join(watching(scene))
+    };
+    left.ending_in(right, width)
+}
+
+/// Whether the status line has no room for the whole of why it recovers.
+pub(super) fn cause_is_cut(scene: &Scene<'_>, width: usize) -> bool {
+    let room = width.saturating_sub(guard(scene).width());
+    state(scene, room).width() >= room
+}
+
+/// The phase and what belongs to it, in `room` cells if that can be.
+fn state(scene: &Scene<'_>, room: usize) -> Strip {
     let phase = scene.view.phase;
     let left = Strip::default()
         .gap(1)
         .text(Role::Strong, phase.phase.word(scene.lang()))
         .text(Role::Plain, running_clock(scene))
         .join(live(scene));
-    let left = match phase.phase {
+    match phase.phase {
         Phase::Preflight => left
             .gap(3)
             .text(Role::Plain, scene.t("touches nothing", "不触碰任何东西")),
-        Phase::Baseline => baseline(scene, left),
+        Phase::Baseline => baseline(scene, left, room),
         Phase::Armed => left
             .gap(3)
             .text(Role::Plain, scene.t("nothing injected yet", "尚未注入")),
         Phase::Running if scene.view.recovering.is_none() => left,
         Phase::Running | Phase::Recovering | Phase::Verifying => cause(scene, left),
         Phase::Closed => closed(scene, left),
-    };
-    let right = match (guard(scene), watching(scene)) {
-        (guard, _) if left.width() + guard.width() + WATCHING > width => guard,
-        (guard, watching) => guard.join(watching),
-    };
-    left.ending_in(right, width)
+    }
 }
 
 /// The room that the number of consoles takes: what gives way first.
 const WATCHING: usize = 15;
 
-fn baseline(scene: &Scene<'_>, left: Strip) -> Strip {
-    let left = left
+/// When it may arm is worth more than that nothing is injected, which the phase says as well.
+fn baseline(scene: &Scene<'_>, left: Strip, room: usize) -> Strip {
+    let harmless = Strip::default()
         .gap(3)
         .text(Role::Plain, scene.t("nothing injected", "未注入"));
-    match scene.view.phase.until {
-        _ if !scene.view.cannot_arm.is_empty() => {
-            left.gap(3).text(Role::Look, scene.t("CANNOT ARM", "不能发起"))
-        }
-        Some(until) => left
+    let arms = match scene.view.phase.until {
+        _ if !scene.view.cannot_arm.is_empty() => Strip::default()
+            .gap(3)
+            .text(Role::Look, scene.t("CANNOT ARM", "不能发起")),
+        Some(until) => Strip::default()
             .gap(3)
             .text(Role::Dim, scene.t("earliest arm ", "最早发起 "))
             .text(Role::Plain, scene.clock(until)),
-        None => left,
+        None => Strip::default(),
+    };
+    if left.width() + harmless.width() + arms.width() < room {
+        left.join(harmless).join(arms)
+    } else {
+        left.join(arms)
     }
 }
 

@@ -2,11 +2,13 @@
 
 use super::{
     super::{
-        cells::{self, Strip, rule, wrap},
+        cells::{Strip, rule, wrap},
         scene::Scene,
         theme::Role,
     },
-    facts, heading,
+    facts,
+    frame::cause_is_cut,
+    heading,
     outcome::{remains, times},
 };
 use crate::{
@@ -25,7 +27,7 @@ pub(super) fn lines(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
         Some(recovering) => {
             let cause = recovering.cause.describe(scene.lang());
             // The status line says it as well, as far as it has room.
-            if cells::width(&cause) + STATUS > width {
+            if cause_is_cut(scene, width) {
                 let parts = wrap(&cause, width.saturating_sub(2)).into_iter();
                 lines.extend(parts.take(2).map(heading));
             }
@@ -51,8 +53,6 @@ pub(super) fn lines(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
     lines
 }
 
-/// What the status line has besides the cause.
-const STATUS: usize = 30;
 const STEP: usize = 14;
 const STATE: usize = 9;
 const TOOK: usize = 8;
