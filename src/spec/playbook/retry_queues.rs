@@ -1,0 +1,88 @@
+//! Retry queues.
+
+use super::MANY;
+use crate::{
+    model::{
+        ids::ServerName,
+        playbook::{KafkaQueue, OffsetReset, RetryQueue},
+        time::Span,
+    },
+    spec::{
+        dashboard::each_once,
+        diagnostic::Problem,
+        fields::Fields,
+        values::{self, Bad, quoted},
+    },
+};
+
+pub(super) fn read(fields: &Fields) -> Option<RetryQueue> {
+    if let Some(kafka) = fields.map("kafka") {
+        return read_kafka_queue(&kafka).map(RetryQueue::Kafka);
+    }
+    let fields = &fields.map("http")?;
+    let url = fields.one("url", values::url(&[]));
+    let (rate, within) = read_release(fields);
+    Some(RetryQueue::Http {
+        url: url?,
+        rate: rate?,
+        within: within?,
+    })
+}
+
+fn read_kafka_queue(fields: &Fields) -> Option<KafkaQueue> {
+    let cluster = fields.name("cluster", ServerName::new);
+    let topic = fields.one("topic", topic);
+    let group = fields.one("group", kafka_name);
+    let reset = fields.word("reset").map(|word| match word.as_str() {
+        "latest" => OffsetReset::Latest,
+        _ => OffsetReset::Earliest,
+    });
+    let user = fields.one("user", kafka_name);
+    let clients = fields.ones("clients", kafka_name);
+    if fields.list("clients").len() > MANY {
+        fields.wrong(
+            "clients",
+            Problem::TooMuch,
+            Bad::new(format!("more than {MANY} client ids")),
+        );
+    }
+    each_once(fields.report, fields.list("clients").into_iter());
+    let (rate, within) = read_release(fields);
+    Some(KafkaQueue {
+        cluster: cluster?,
+        topic: topic?,
+        group: group?,
+        reset: reset?,
+        user,
+        clients,
+        rate: rate?,
+        within: within?,
+    })
+}
+
+fn read_release(fields: &Fields) -> (Option<f64>, Option<Span>) {
+    let release = fields.map("release");
+    let rate = release.and_then(|release| release.one("rate", values::rate));
+    (rate, fields.some_time("within"))
+}
+
+/// A topic's name, as Kafka allows it.
+fn topic(text: &str) -> Result<String, Bad> {
+    let name = values::token(text)?;
+    match name.find(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c)) {
+        Some(at) => Err(Bad::new(format!("{} is not a topic's name", quoted(text)))
+            .at(at)
+            .help("letters, digits, `.`, `_` and `-`, 249 at most")),
+        None if name.len() > 249 => Err(Bad::new("a topic's name has 249 characters at most")),
+        None => Ok(name),
+    }
+}
+
+/// The name of a group, user or client id: Kafka allows any text.
+fn kafka_name(text: &str) -> Result<String, Bad> {
+    let name = values::token(text)?;
+    match name.len() <= 1024 {
+        true => Ok(name),
+        false => Err(Bad::new("a name of Kafka has 1,024 bytes at most here")),
+    }
+}

@@ -1,0 +1,47 @@
+//! The load balancer in front of the targets.
+
+use crate::spec::{
+    shape::{Form, Scalar, Shape, need, or},
+    shapes::{DURATION, TOKEN, TOKENS},
+};
+
+pub(in crate::spec) static GATEWAY: Shape = Shape {
+    name: "a gateway",
+    doc: "A load balancer in front of the targets.",
+    keys: &[need(
+        "haproxy",
+        Form::Map(&HAPROXY),
+        "HAProxy, by its runtime API.",
+    )],
+    rules: &[],
+};
+
+static HAPROXY: Shape = Shape {
+    name: "an HAProxy",
+    doc: "HAProxy, by its runtime API.",
+    keys: &[
+        need(
+            "socket",
+            Form::Either(&[TOKEN, TOKENS]),
+            "`host:port`, a unix socket's path, or the name of a gateway of the environment; a list of them for several load balancers.",
+        ),
+        need(
+            "backend",
+            TOKEN,
+            "The backend whose servers are the target instances.",
+        ),
+        or(
+            "ramp",
+            Form::List(&Form::One(Scalar::Share)),
+            "10%, 30%, 100%",
+            "The stages of the way back; the last is 100%.",
+        ),
+        or(
+            "hold",
+            DURATION,
+            "30s",
+            "How long each stage is held and watched.",
+        ),
+    ],
+    rules: &[],
+};

@@ -1,0 +1,70 @@
+//! Retry queues.
+
+use crate::spec::{
+    shape::{Form, Rule, Scalar, Shape, may, need, or},
+    shapes::{DURATION, NAME, TOKEN, TOKENS, URL},
+};
+
+pub(in crate::spec) static QUEUE: Shape = Shape {
+    name: "a retry queue",
+    doc: "A retry queue: held while breakers and pools come back, then let go at a rate.",
+    keys: &[
+        may(
+            "kafka",
+            Form::Map(&KAFKA_QUEUE),
+            "A topic of Kafka, held and let go by its consumers' quota.",
+        ),
+        may("http", Form::Map(&HTTP_QUEUE), "The application's own switch."),
+    ],
+    rules: &[Rule::Choose(&["kafka", "http"])],
+};
+
+static KAFKA_QUEUE: Shape = Shape {
+    name: "a Kafka retry queue",
+    doc: "A retry topic. It is held and let go by a client quota, which goes back to what it was.",
+    keys: &[
+        need("cluster", NAME, "The cluster's name in the environment."),
+        need("topic", TOKEN, "The topic."),
+        need("group", TOKEN, "The consumers' group."),
+        or(
+            "reset",
+            Form::Word(&[
+                ("earliest", "with the oldest message"),
+                ("latest", "with the next message"),
+            ]),
+            "earliest",
+            "Where the group begins in a partition without a committed offset: the consumers' `auto.offset.reset`.",
+        ),
+        may(
+            "user",
+            TOKEN,
+            "The user that the consumers log in as. Left out, their client ids are limited, whoever the user.",
+        ),
+        may(
+            "clients",
+            TOKENS,
+            "The consumers' client ids. Left out: those of the group's members when the run is prepared.",
+        ),
+        need("release", Form::Map(&RELEASE), "How fast it is let go."),
+        or("within", DURATION, "15m", "How long the release may take."),
+    ],
+    rules: &[],
+};
+
+static HTTP_QUEUE: Shape = Shape {
+    name: "an HTTP retry queue",
+    doc: "The application's own switch: GET tells {backlog, released, rate, held}, PUT sets {held, rate}.",
+    keys: &[
+        need("url", URL, "The resource."),
+        need("release", Form::Map(&RELEASE), "How fast it is let go."),
+        or("within", DURATION, "15m", "How long the release may take."),
+    ],
+    rules: &[],
+};
+
+static RELEASE: Shape = Shape {
+    name: "a release",
+    doc: "How fast a retry queue is let go.",
+    keys: &[need("rate", Form::One(Scalar::Rate), "Messages a second.")],
+    rules: &[],
+};
