@@ -1,0 +1,31 @@
+//! Requests that a step sends.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::time::Span;
+
+/// Requests that a step sends by itself, at a steady rate whatever the answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// Where to. `{service}` names an address of the environment.
+    pub url: String,
+    /// `GET` or `POST`.
+    pub method: String,
+    /// Headers of each request.
+    pub headers: BTreeMap<String, String>,
+    /// Requests a second.
+    pub rate: f64,
+    /// Requests in flight at most; more are dropped and counted.
+    pub max_concurrent: u32,
+    /// Each request's time limit.
+    pub timeout: Span,
+}
+
+impl Load {
+    /// What a person calls it: `load 200/s`.
+    pub fn describe(&self) -> String {
+        format!("load {}/s", self.rate)
+    }
+}

@@ -1,0 +1,53 @@
+//! Retry queues.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{ids::ServerName, time::Span};
+
+/// A retry queue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RetryQueue {
+    /// A topic of Kafka, held and let go by client quotas.
+    Kafka(KafkaQueue),
+    /// The application's own switch: `GET` tells {backlog, released, rate, held}, `PUT` sets {held, rate}.
+    Http {
+        /// The resource.
+        url: String,
+        /// Messages a second while it is let go.
+        rate: f64,
+        /// How long the release may take.
+        within: Span,
+    },
+}
+
+/// A retry topic and the group that consumes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KafkaQueue {
+    /// The cluster's name in the environment.
+    pub cluster: ServerName,
+    /// The topic.
+    pub topic: String,
+    /// The consumers' group.
+    pub group: String,
+    /// Where the group begins in a partition without a committed offset.
+    pub reset: OffsetReset,
+    /// The user that the consumers log in as; `None` limits their client ids, whoever the user.
+    pub user: Option<String>,
+    /// The consumers' client ids; empty: those of the group's members when the run is prepared.
+    pub clients: Vec<String>,
+    /// Messages a second while it is let go.
+    pub rate: f64,
+    /// How long the release may take.
+    pub within: Span,
+}
+
+/// Where a group begins in a partition without a committed offset: the consumers' `auto.offset.reset`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OffsetReset {
+    /// With the oldest message.
+    Earliest,
+    /// With the next message.
+    Latest,
+}
