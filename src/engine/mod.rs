@@ -5,35 +5,21 @@
 
 mod baseline;
 mod bus;
-mod collected;
 mod done;
 mod effects;
-mod exercised;
+mod faults;
 mod going;
-mod groups;
 mod guarding;
 pub mod header;
-mod hits;
-mod injecting;
-mod judging;
-mod ladder;
 mod ledger;
 mod meters;
-mod movers;
 mod preflight;
 mod recovering;
 pub mod recovery;
-mod rejudge;
-mod rows;
-mod settling;
 mod setup;
-mod silence;
+mod sheet;
 mod sleep;
-mod stopping;
 mod takeover;
-mod track;
-mod verdict;
-mod watching;
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -45,12 +31,11 @@ use tokio::sync::mpsc;
 use self::{
     baseline::Ranges,
     bus::{EngineBus, Shared},
-    collected::Collected,
     done::Done,
-    groups::Groups,
-    meters::Meters,
+    faults::track::Track,
+    meters::{Meters, collected::Collected},
     recovery::Scene,
-    track::Track,
+    sheet::groups::Groups,
 };
 use crate::{
     drill::{Effect, Input, Machine, guard::Watch, pinned::Pinned, schedule::Schedule},
@@ -68,8 +53,8 @@ use crate::{
 };
 
 pub use ledger::{Ledger, NotDurable};
-pub use rejudge::{Rejudged, rejudge};
 pub use setup::{Ask, Begin, Setup};
+pub use sheet::rejudge::{Rejudged, rejudge};
 
 /// How often the engine looks at the clock. The deadman hears from it as often.
 pub const TICK: Span = Span::millis(100);

@@ -10,10 +10,10 @@ use tokio::sync::mpsc;
 use super::{
     Engine, baseline,
     bus::{EngineBus, Shared},
-    collected::Collected,
-    groups::Groups,
     guarding,
     ledger::Ledger,
+    meters::collected::Collected,
+    sheet::groups::Groups,
 };
 use crate::{
     drill::{Machine, pinned::Pinned, schedule::Schedule},

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Engine, meters, recovery, track::Track};
+use super::{Engine, faults::track::Track, meters, recovery};
 use crate::{
     drill::Machine,
     journal::Facts,

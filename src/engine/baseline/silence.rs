@@ -1,8 +1,8 @@
 //! The silent baseline: watched while it lasts, judged when its time is up, then frozen.
 
-use super::{Done, Engine, baseline};
 use crate::{
     drill::Input,
+    engine::{Done, Engine, baseline},
     model::{
         drill::Limit,
         event::{BaselineRow, Body, Period},
@@ -14,7 +14,7 @@ use crate::{
 
 impl Engine {
     /// The baseline is being watched: rows, and the range that later readings are compared with.
-    pub(super) fn watch_baseline(&mut self) {
+    pub(in crate::engine) fn watch_baseline(&mut self) {
         let Some(meters) = &self.meters else { return };
         let window = baseline::settling_window(&self.plan.drill);
         let started = self.collected.start(Period::Baseline).unwrap_or_default();
@@ -56,11 +56,11 @@ impl Engine {
         });
     }
 
-    pub(super) fn judge_baseline(&mut self) {
+    pub(in crate::engine) fn judge_baseline(&mut self) {
         self.baseline_rows(true);
     }
 
-    pub(super) fn baseline_judged(
+    pub(in crate::engine) fn baseline_judged(
         &mut self,
         rows: Vec<(BaselineRow, Option<String>)>,
         levels: Option<BaselineLevels>,
@@ -95,7 +95,7 @@ impl Engine {
     }
 
     /// The baseline is over: no further window belongs to it.
-    pub(super) fn freeze_baseline(&mut self) {
+    pub(in crate::engine) fn freeze_baseline(&mut self) {
         let queries = self
             .meters
             .as_ref()

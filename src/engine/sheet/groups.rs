@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Engine;
 use crate::{
     drill::schedule::Schedule,
+    engine::Engine,
     journal::Facts,
     model::{
         amount::Level,
@@ -26,7 +26,7 @@ const MOVERS_EVERY: Span = Span::seconds(5);
 const LATE: Span = Span::seconds(2);
 
 #[derive(Debug)]
-pub(super) struct Groups {
+pub(in crate::engine) struct Groups {
     pub all: BTreeMap<usize, Group>,
     pub finals: BTreeMap<RowId, RowState>,
     /// Rows that another keeper left open: nothing more is known of them.
@@ -38,7 +38,7 @@ pub(super) struct Groups {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Group {
+pub(in crate::engine) struct Group {
     pub begun: BTreeSet<usize>,
     pub began_at: Option<Moment>,
     /// When its last step ended, or recovery began.
@@ -90,7 +90,7 @@ impl Groups {
 
 impl Engine {
     /// Looks for groups that are over and have all their windows, and for rows to judge again.
-    pub(super) fn finish_groups(&mut self, now: Moment) {
+    pub(in crate::engine) fn finish_groups(&mut self, now: Moment) {
         self.end_groups(now);
         let due = now.since(self.groups.last_judged) >= JUDGE_EVERY;
         if due {
@@ -149,7 +149,7 @@ impl Engine {
     }
 
     /// Recovery has begun: every group ends here, and what never began is said not to have.
-    pub(super) fn finish_rows(&mut self) {
+    pub(in crate::engine) fn finish_rows(&mut self) {
         let now = self.clock.now();
         let source = self.source_now();
         let window = self.plan.drill.window.0.max(1);

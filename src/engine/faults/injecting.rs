@@ -1,12 +1,13 @@
 //! Making faults: the intent first and durably, then the fault.
 
-use super::{Done, Engine, track::Track};
+use super::track::Track;
 use crate::{
     drill::{Input, faults},
     drivers::{
         error::{DriverError, Effect as Took},
         point::Rule,
     },
+    engine::{Done, Engine},
     model::{
         drill::{Action, Fault},
         event::{Body, Period},
@@ -19,7 +20,7 @@ use crate::{
 
 impl Engine {
     /// Begins a step: writes its intents down, then makes its faults, all at the same time.
-    pub(super) async fn inject(&mut self, index: usize) {
+    pub(in crate::engine) async fn inject(&mut self, index: usize) {
         // Between the machine's wish and now the key may have been pressed.
         if self.machine.phase() != Phase::Running {
             return;
@@ -116,7 +117,7 @@ impl Engine {
     }
 
     /// The answer to a create, whenever it comes.
-    pub(super) fn injected(&mut self, fault: FaultId, result: Result<Option<Span>, DriverError>) {
+    pub(in crate::engine) fn injected(&mut self, fault: FaultId, result: Result<Option<Span>, DriverError>) {
         // An answer that never came says nothing: the rule may still land.
         if settles(&result) {
             self.shared.answered(&fault);

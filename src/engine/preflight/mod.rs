@@ -14,10 +14,10 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
+use super::{Done, Engine, meters::Meters, recovery};
 use crate::{
     drill::{Input, guard},
     drivers::Drivers,
-    engine::{Done, Engine, meters::Meters, recovery},
     model::{
         event::{Body, Check, CheckOutcome, ReachLine},
         plan::{Plan, Purpose},

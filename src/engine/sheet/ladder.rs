@@ -1,14 +1,16 @@
 //! Why a fault without effect had none: injector, hits, requests, cache.
 
-use super::Engine;
-use crate::model::{
-    event::{Body, Hits},
-    undo::UndoFault,
+use crate::{
+    engine::Engine,
+    model::{
+        event::{Body, Hits},
+        undo::UndoFault,
+    },
 };
 
 impl Engine {
     /// Why a fault without effect had none: injector, hits, requests, cache.
-    pub(super) fn ladder(&mut self, group: usize) {
+    pub(in crate::engine) fn ladder(&mut self, group: usize) {
         for step in self
             .schedule
             .members(group)

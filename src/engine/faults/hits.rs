@@ -1,8 +1,8 @@
 //! The counters of live faults, and faults that are gone before their time.
 
-use super::{Done, Engine};
 use crate::{
     drivers::point::RuleSeen,
+    engine::{Done, Engine},
     model::{
         event::{Body, Hits},
         ids::FaultId,
@@ -17,7 +17,7 @@ const HITS_EVERY: Span = Span::millis(500);
 
 impl Engine {
     /// Asks the injectors of all live faults for their counters.
-    pub(super) fn poll_hits(&mut self, now: Moment) {
+    pub(in crate::engine) fn poll_hits(&mut self, now: Moment) {
         if self.machine.phase() != Phase::Running || now.since(self.last_hits) < HITS_EVERY {
             return;
         }
@@ -60,7 +60,7 @@ impl Engine {
         }
     }
 
-    pub(super) fn hits(&mut self, fault: FaultId, hits: Hits) {
+    pub(in crate::engine) fn hits(&mut self, fault: FaultId, hits: Hits) {
         let Some(track) = self.faults.get_mut(&fault) else {
             return;
         };
@@ -69,7 +69,7 @@ impl Engine {
     }
 
     /// What the rules of an instance say about this run's faults there.
-    pub(super) fn rules(&mut self, base: &str, asked: Moment, rules: &[RuleSeen]) {
+    pub(in crate::engine) fn rules(&mut self, base: &str, asked: Moment, rules: &[RuleSeen]) {
         self.check_address(base, rules);
         let known: Vec<_> = self
             .faults

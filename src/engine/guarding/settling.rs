@@ -1,8 +1,8 @@
 //! What is not yet back: the guard's hypotheses, the sheet's metrics, the pools.
 
-use super::{Engine, baseline};
 use crate::{
     drill::{Input, Missing},
+    engine::{Engine, baseline},
     model::{
         dashboard::Metric,
         event::Health,
@@ -17,7 +17,7 @@ const STALE: Span = Span::seconds(5);
 
 impl Engine {
     /// Tells the machine what is not yet back.
-    pub(super) fn settle(&mut self) {
+    pub(in crate::engine) fn settle(&mut self) {
         let mut missing = self.bad_hypotheses();
         let users_ok = missing.is_empty() && self.gone_at_source.is_some();
         missing.extend(self.rows_outside());

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::{Done, Engine, track::Track};
 use crate::{
     drill::Input,
     drivers::point::RuleSeen,
+    engine::{Done, Engine, faults::track::Track},
     metrics::{Source, peer_selectors},
     model::{
         ids::RunId,
@@ -19,7 +19,7 @@ use crate::{
 
 impl Engine {
     /// Asks the metrics' source who is beside the targets, at its own rhythm. Nobody is asked where instances are scraped.
-    pub(super) fn watch_targets(&mut self) {
+    pub(in crate::engine) fn watch_targets(&mut self) {
         let drill = &self.plan.drill;
         let selectors = peer_selectors(&drill.dashboard, &drill.watched());
         let source = match Source::open(&self.plan.environment, &self.secrets) {
@@ -49,7 +49,7 @@ impl Engine {
         });
     }
 
-    pub(super) fn peers(&mut self, peers: BTreeSet<Peer>) {
+    pub(in crate::engine) fn peers(&mut self, peers: BTreeSet<Peer>) {
         let running = self.machine.phase() == Phase::Running;
         if let Some(cause) = self.pinned.look(running, peers) {
             self.feed(Input::Recover(cause));
@@ -57,7 +57,7 @@ impl Engine {
     }
 
     /// What an injector tells shows whether its address still leads to the instance that was pinned.
-    pub(super) fn check_address(&mut self, base: &str, rules: &[RuleSeen]) {
+    pub(in crate::engine) fn check_address(&mut self, base: &str, rules: &[RuleSeen]) {
         if self.machine.phase() != Phase::Running {
             return;
         }

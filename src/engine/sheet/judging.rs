@@ -1,14 +1,13 @@
 //! Judging the rows of a group beside the engine, while it runs and once it is over.
 
 use super::{
-    Done, Engine,
     exercised::{self, Exercised, Seen},
     rows::{self, Bench},
-    track::Track,
     verdict::{self, Prepared},
 };
 use crate::{
     drill::Input,
+    engine::{Done, Engine, faults::track::Track},
     model::{
         event::Body,
         ids::StepName,
@@ -19,7 +18,7 @@ use crate::{
 };
 
 impl Engine {
-    pub(super) fn bench(&self) -> Bench<'_> {
+    pub(in crate::engine) fn bench(&self) -> Bench<'_> {
         Bench {
             drill: &self.plan.drill,
             schedule: &self.schedule,
@@ -29,19 +28,19 @@ impl Engine {
         }
     }
 
-    pub(super) fn group_rows(&self, group: usize) -> Vec<RowId> {
+    pub(in crate::engine) fn group_rows(&self, group: usize) -> Vec<RowId> {
         let rows =
             |step: usize| (0..self.plan.drill.steps[step].expect.len()).map(move |row| RowId { step, row });
         self.schedule.members(group).flat_map(rows).collect()
     }
 
-    pub(super) fn group_queries(&self, group: usize) -> Vec<Query> {
+    pub(in crate::engine) fn group_queries(&self, group: usize) -> Vec<Query> {
         let row = |id: RowId| rows::query(&self.plan.drill.steps[id.step].expect[id.row]);
         self.group_rows(group).into_iter().map(row).collect()
     }
 
     /// Judges the rows of a group beside the engine.
-    pub(super) fn judge_group(&mut self, group: usize, last: bool) {
+    pub(in crate::engine) fn judge_group(&mut self, group: usize, last: bool) {
         if self.groups.judging && !last {
             return;
         }
@@ -64,7 +63,7 @@ impl Engine {
         });
     }
 
-    pub(super) fn judged(&mut self, group: usize, rows: Vec<RowState>, last: bool) {
+    pub(in crate::engine) fn judged(&mut self, group: usize, rows: Vec<RowState>, last: bool) {
         self.groups.judging = false;
         if !last {
             let over = self.groups.all.get(&group).is_none_or(|g| g.last);
@@ -88,7 +87,7 @@ impl Engine {
     }
 
     /// Rows are final once: what another keeper judged stays.
-    pub(super) fn final_row(&mut self, row: RowState) {
+    pub(in crate::engine) fn final_row(&mut self, row: RowState) {
         if self.groups.finals.contains_key(&row.row) {
             return;
         }
@@ -96,7 +95,7 @@ impl Engine {
         self.ledger.emit(Body::Row(RowState { last: true, ..row }));
     }
 
-    pub(super) fn report_rows(&mut self) {
+    pub(in crate::engine) fn report_rows(&mut self) {
         let over = matches!(self.machine.phase(), Phase::Recovering | Phase::Verifying);
         if over && !self.groups.reported && self.groups.all.values().all(|g| g.last) {
             self.groups.reported = true;
@@ -105,7 +104,7 @@ impl Engine {
         }
     }
 
-    pub(super) fn look_for_movers(&mut self, group: usize) {
+    pub(in crate::engine) fn look_for_movers(&mut self, group: usize) {
         let off_sheet = self.bench().off_sheet(group);
         let done = self.done.clone();
         self.tasks.spawn_blocking(move || {

@@ -7,7 +7,7 @@ use crate::{
 
 /// A fault of this run.
 #[derive(Debug, Clone)]
-pub(super) struct Track {
+pub(in crate::engine) struct Track {
     pub intent: FaultIntent,
     /// The last counters read; `None` if they never were.
     pub hits: Option<Hits>,

@@ -1,4 +1,8 @@
-//! The guard: what it looks at, when it looks, and how a finding is told.
+//! Watching while a run goes on: the guard, what it looks at, when, and how a finding is told; beside it the pinned targets,
+//! and what is not yet back while recovery is being verified.
+
+mod settling;
+mod watching;
 
 use super::{Engine, header};
 use crate::{

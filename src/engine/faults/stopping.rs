@@ -1,17 +1,17 @@
 //! Stopping faults: at once, and read back.
 
-use super::{
-    Done, Engine,
-    recovery::{self, StepEnd},
-};
 use crate::{
     drill::Input,
+    engine::{
+        Done, Engine,
+        recovery::{self, StepEnd},
+    },
     model::{ids::FaultId, phase::Cause, recovery::StepState, undo::FaultIntent},
 };
 
 impl Engine {
     /// The intents of every fault that was not read back as gone.
-    pub(super) fn intents(&self) -> Vec<FaultIntent> {
+    pub(in crate::engine) fn intents(&self) -> Vec<FaultIntent> {
         self.faults
             .values()
             .filter(|t| t.gone.is_none())
@@ -20,7 +20,7 @@ impl Engine {
     }
 
     /// A step is over: its faults end now, whatever else goes on.
-    pub(super) fn stop_step(&mut self, index: usize) {
+    pub(in crate::engine) fn stop_step(&mut self, index: usize) {
         let name = &self.plan.drill.steps[index].name;
         let intents: Vec<_> = self
             .faults
@@ -35,7 +35,7 @@ impl Engine {
         });
     }
 
-    pub(super) fn stopped(&mut self, index: usize, end: StepEnd) {
+    pub(in crate::engine) fn stopped(&mut self, index: usize, end: StepEnd) {
         for fault in end.gone {
             self.fault_gone(fault);
         }
@@ -46,7 +46,7 @@ impl Engine {
         }
     }
 
-    pub(super) fn fault_gone(&mut self, fault: FaultId) {
+    pub(in crate::engine) fn fault_gone(&mut self, fault: FaultId) {
         let now = self.clock.now();
         if let Some(track) = self.faults.get_mut(&fault) {
             track.gone.get_or_insert(now);

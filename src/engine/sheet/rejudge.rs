@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::{
-    collected::Collected,
     exercised::{self, Exercised, Seen},
     rows::Bench,
 };
 use crate::{
     drill::schedule::{NoSchedule, Schedule},
+    engine::meters::collected::Collected,
     journal::History,
     model::{
         event::{Body, Period},

@@ -16,17 +16,17 @@ use crate::{
 /// A row, ready to be judged on another thread.
 #[derive(Debug)]
 pub struct Prepared {
-    pub(super) id: RowId,
-    pub(super) case: Option<Case>,
-    pub(super) exercised: Exercised,
-    pub(super) partial: bool,
-    pub(super) windows: usize,
-    pub(super) age: Span,
-    pub(super) last: bool,
-    pub(super) unit: Unit,
-    pub(super) resets: u32,
-    pub(super) confounded: Option<String>,
-    pub(super) no_data: Option<String>,
+    pub(in crate::engine) id: RowId,
+    pub(in crate::engine) case: Option<Case>,
+    pub(in crate::engine) exercised: Exercised,
+    pub(in crate::engine) partial: bool,
+    pub(in crate::engine) windows: usize,
+    pub(in crate::engine) age: Span,
+    pub(in crate::engine) last: bool,
+    pub(in crate::engine) unit: Unit,
+    pub(in crate::engine) resets: u32,
+    pub(in crate::engine) confounded: Option<String>,
+    pub(in crate::engine) no_data: Option<String>,
 }
 
 impl Prepared {

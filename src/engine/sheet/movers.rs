@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use crate::{
         drill::schedule::Schedule,
-        engine::collected::Collected,
+        engine::meters::collected::Collected,
         model::{
             amount::{Basis, Bounds, Unit},
             dashboard::{Metric, MetricKind, Selector},

@@ -1,8 +1,9 @@
 //! The sheet's rows: all that a row is judged from, apart from the engine.
 
-use super::{collected::Collected, exercised::Exercised, verdict::Prepared};
+use super::{exercised::Exercised, verdict::Prepared};
 use crate::{
     drill::schedule::Schedule,
+    engine::meters::collected::{self, Collected},
     judge::{self, Case, Expect, Periods},
     model::{
         amount::{Basis, Bounds, Unit},
@@ -101,7 +102,7 @@ impl Bench<'_> {
     fn during(&self, group: usize, step: usize, query: &Query, read: &Read) -> judge::Windows {
         let raw = self.collected.raw(Period::Step(group), query);
         let own = &raw[..raw.len().min(self.planned(step))];
-        super::collected::windows(own, read, self.collected.edges(query))
+        collected::windows(own, read, self.collected.edges(query))
     }
 
     /// The two periods of a query around a group; `None` if there is nothing to compare.
