@@ -122,50 +122,33 @@ impl Collected {
 
 /// Windows as they came, in the judge's form. What is not of the metric's kind is a gap.
 pub fn windows(raw: &[Window], read: &Read, edges: &[f64]) -> Windows {
-    let numbers = || raw.iter().map(|w| w.numbers.as_ref().ok());
     match read {
-        Read::Gauge { .. } | Read::Mean { .. } | Read::Promql { .. } => Windows::Gauge(
-            numbers()
-                .map(|n| {
-                    if let Some(Numbers::Gauge(x)) = n {
-                        Some(*x)
-                    } else {
-                        None
-                    }
-                })
-                .collect(),
-        ),
-        Read::Rate { .. } => Windows::Rate(
-            numbers()
-                .map(|n| {
-                    if let Some(Numbers::Rate(x)) = n {
-                        Some(*x)
-                    } else {
-                        None
-                    }
-                })
-                .collect(),
-        ),
-        Read::Ratio { .. } => Windows::Ratio(
-            numbers()
-                .map(|n| {
-                    if let Some(Numbers::Ratio(x)) = n {
-                        Some(*x)
-                    } else {
-                        None
-                    }
-                })
-                .collect(),
-        ),
+        Read::Gauge { .. } | Read::Mean { .. } | Read::Promql { .. } => {
+            Windows::Gauge(each(raw, |numbers| match numbers {
+                Numbers::Gauge(x) => Some(*x),
+                _ => None,
+            }))
+        }
+        Read::Rate { .. } => Windows::Rate(each(raw, |numbers| match numbers {
+            Numbers::Rate(x) => Some(*x),
+            _ => None,
+        })),
+        Read::Ratio { .. } => Windows::Ratio(each(raw, |numbers| match numbers {
+            Numbers::Ratio(x) => Some(*x),
+            _ => None,
+        })),
         Read::Quantile { q, .. } => Windows::Quantile {
             edges: edges.to_vec(),
             q: *q,
-            cum: numbers()
-                .map(|n| match n {
-                    Some(Numbers::Quantile(x)) if x.len() == edges.len() + 1 => Some(x.clone()),
-                    _ => None,
-                })
-                .collect(),
+            cum: each(raw, |numbers| match numbers {
+                Numbers::Quantile(x) if x.len() == edges.len() + 1 => Some(x.clone()),
+                _ => None,
+            }),
         },
     }
+}
+
+fn each<T>(raw: &[Window], of_its_kind: impl Fn(&Numbers) -> Option<T>) -> Vec<Option<T>> {
+    let numbers = raw.iter().map(|w| w.numbers.as_ref().ok());
+    numbers.map(|n| n.and_then(&of_its_kind)).collect()
 }
