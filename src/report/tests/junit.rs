@@ -1,0 +1,54 @@
+//! What a pipeline reads.
+
+use tempfile::TempDir;
+
+use super::run_of;
+use crate::{
+    journal::story,
+    model::{event::Body, secret::Secrets, text::Lang},
+    report::*,
+    view::RunView,
+};
+
+#[test]
+fn junit_agrees_with_the_exit_code() {
+    let aborted = RunView::of(&story::events());
+    insta::assert_snapshot!("junit", junit([&aborted], false));
+
+    let mut events = story::events();
+    for event in &mut events {
+        if let Body::Row(row) = &mut event.body {
+            row.verdict = crate::model::sheet::Verdict::NotExercised;
+        }
+    }
+    let undecided = RunView::of(&events);
+    let count = |allow, what: &str| junit([&undecided], allow).matches(what).count();
+    assert_eq!((count(false, "<error"), count(false, "<skipped")), (2, 0));
+    assert_eq!((count(true, "<error"), count(true, "<skipped")), (0, 2));
+}
+
+#[test]
+fn a_row_that_is_not_final_is_no_result() {
+    let mut events = story::events();
+    for event in &mut events {
+        if let Body::Row(row) = &mut event.body {
+            row.last = false;
+        }
+    }
+    let view = RunView::of(&events);
+    assert_eq!(junit([&view], true).matches("NOT FINAL").count(), 2);
+    assert!(findings(&view, Lang::En).is_empty());
+    let temp = TempDir::new().unwrap();
+    let page = html::page(
+        &Evidence::of(&run_of(&temp, &events, &Secrets::none())).unwrap(),
+        Lang::En,
+    );
+    assert!(page.contains("NOT FINAL") && !page.contains("AS EXPECTED"));
+}
+
+#[test]
+fn junit_of_an_unfinished_run_is_never_a_pass() {
+    let xml = junit([&RunView::of(&story::events()[..12])], true);
+    assert!(xml.contains("NOT CLOSED") && xml.contains("NOT REACHED"), "{xml}");
+    assert!(junit([&RunView::default()], true).contains("NOT CLOSED"));
+}
