@@ -1,0 +1,133 @@
+//! Real Redis servers for the tests, on loopback, gone when dropped: one, one with TLS, a master with a replica and a
+//! Sentinel, a cluster of three masters.
+
+mod cluster;
+mod tls;
+mod watched;
+
+pub use cluster::{ClusterPart, cluster};
+pub use tls::{TlsPart, tls_server};
+pub use watched::{WatchedPart, watched};
+
+use std::process::Command;
+
+use redis::{FromRedisValue, Value};
+use tempfile::TempDir;
+
+use crate::{
+    drivers::testing::{Part, listens, nobody},
+    model::environment::{Redis, RedisPlace},
+};
+
+/// A real Redis.
+pub struct RedisPart {
+    /// `127.0.0.1:port`.
+    pub address: String,
+    arguments: Vec<String>,
+    part: Option<Part>,
+}
+
+/// A Redis with these options beside the usual ones.
+pub async fn redis_server(more: &[&str]) -> RedisPart {
+    at(nobody().await, tempfile::tempdir().unwrap(), more).await
+}
+
+async fn at(address: String, folder: TempDir, more: &[&str]) -> RedisPart {
+    let port = address.rsplit_once(':').unwrap().1;
+    let dir = folder.path().to_string_lossy().into_owned();
+    let usual = [
+        "--bind",
+        "127.0.0.1",
+        "--port",
+        port,
+        "--save",
+        "",
+        "--appendonly",
+        "no",
+        "--dir",
+        &dir,
+    ];
+    let arguments: Vec<String> = usual.iter().chain(more).map(|a| (*a).to_owned()).collect();
+    let mut server = RedisPart {
+        address,
+        arguments,
+        part: None,
+    };
+    server.start_in(folder).await;
+    server
+}
+
+/// A client's connection to any of them.
+pub async fn ask_at<T: FromRedisValue>(address: &str, words: &[&[u8]]) -> redis::RedisResult<T> {
+    let client = redis::Client::open(format!("redis://{address}/"))?;
+    let mut connection = client.get_multiplexed_async_connection().await?;
+    let mut command = redis::Cmd::new();
+    for word in words {
+        command.arg(*word);
+    }
+    command.query_async(&mut connection).await
+}
+
+impl RedisPart {
+    async fn start_in(&mut self, folder: TempDir) {
+        let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
+        self.part = Some(Part::start("redis-server", &arguments, folder));
+        listens(&self.address).await;
+    }
+
+    /// Stops it where it is, or lets it go on.
+    pub fn sleeps(&self, asleep: bool) {
+        self.part.as_ref().unwrap().sleeps(asleep);
+    }
+
+    /// Kills it at once; what is done once it is dead.
+    pub fn kill(&mut self) -> TempDir {
+        self.part.take().unwrap().kill()
+    }
+
+    /// Starts it again where it was, with the files that it had.
+    pub async fn start_again(&mut self, folder: TempDir) {
+        self.start_in(folder).await;
+    }
+
+    pub async fn ask(&self, words: &[&str]) -> Value {
+        let words: Vec<&[u8]> = words.iter().map(|w| w.as_bytes()).collect();
+        ask_at(&self.address, &words).await.unwrap()
+    }
+
+    pub async fn set(&self, keys: &[&str]) {
+        for key in keys {
+            self.ask(&["SET", key, "1"]).await;
+        }
+    }
+
+    pub async fn keys(&self) -> Vec<String> {
+        let mut keys: Vec<String> = redis::from_redis_value(self.ask(&["KEYS", "*"]).await).unwrap();
+        keys.sort();
+        keys
+    }
+
+    /// How an environment names it.
+    pub fn named(&self) -> Redis {
+        named(RedisPlace::Address(self.address.clone()))
+    }
+}
+
+/// A server without a login.
+pub fn named(place: RedisPlace) -> Redis {
+    Redis {
+        place,
+        user: None,
+        password: None,
+        db: 0,
+        tls: None,
+    }
+}
+
+/// Runs a tool to its end.
+pub fn tool(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output().unwrap();
+    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(output.status.success(), "{program} {arguments:?}: {text}");
+    text
+}
