@@ -1,7 +1,7 @@
 //! Pools that must drain, and how a stuck instance is restarted.
 
 use crate::spec::{
-    shape::{Form, Rule, Scalar, Shape, may, need, or},
+    shape::{Form, Key, Rule, Scalar, Shape, may, need, or},
     shapes::{DURATION, NAME, TOKEN, TOKENS, URL},
 };
 
@@ -57,18 +57,17 @@ static STUCK: Shape = Shape {
     rules: &[Rule::Choose(&["http", "command", "systemd"])],
 };
 
+const TIMEOUT: Key = or(
+    "timeout",
+    DURATION,
+    "60s",
+    "Its process group is killed after that.",
+);
+
 static COMMAND_RESTART: Shape = Shape {
     name: "a restart by a program",
     doc: "A program that restarts an instance. `{instance}` becomes host and port, `{host}` the host, `{target}` the name.",
-    keys: &[
-        need("run", TOKENS, "The program and its arguments."),
-        or(
-            "timeout",
-            DURATION,
-            "60s",
-            "Its process group is killed after that.",
-        ),
-    ],
+    keys: &[need("run", TOKENS, "The program and its arguments."), TIMEOUT],
     rules: &[],
 };
 
@@ -82,12 +81,7 @@ static SYSTEMD_RESTART: Shape = Shape {
             TOKENS,
             "What stands before `systemctl`, such as `[ssh, \"ops@{host}\", sudo]`. Without it, this machine's own.",
         ),
-        or(
-            "timeout",
-            DURATION,
-            "60s",
-            "Its process group is killed after that.",
-        ),
+        TIMEOUT,
     ],
     rules: &[],
 };

@@ -1,7 +1,7 @@
 //! Retry queues.
 
 use crate::spec::{
-    shape::{Form, Rule, Scalar, Shape, may, need, or},
+    shape::{Form, Key, Rule, Scalar, Shape, may, need, or},
     shapes::{DURATION, NAME, TOKEN, TOKENS, URL},
 };
 
@@ -45,8 +45,8 @@ static KAFKA_QUEUE: Shape = Shape {
             TOKENS,
             "The consumers' client ids. Left out: those of the group's members when the run is prepared.",
         ),
-        need("release", Form::Map(&RELEASE), "How fast it is let go."),
-        or("within", DURATION, "15m", "How long the release may take."),
+        HOW_FAST,
+        WITHIN,
     ],
     rules: &[],
 };
@@ -54,13 +54,12 @@ static KAFKA_QUEUE: Shape = Shape {
 static HTTP_QUEUE: Shape = Shape {
     name: "an HTTP retry queue",
     doc: "The application's own switch: GET tells {backlog, released, rate, held}, PUT sets {held, rate}.",
-    keys: &[
-        need("url", URL, "The resource."),
-        need("release", Form::Map(&RELEASE), "How fast it is let go."),
-        or("within", DURATION, "15m", "How long the release may take."),
-    ],
+    keys: &[need("url", URL, "The resource."), HOW_FAST, WITHIN],
     rules: &[],
 };
+
+const HOW_FAST: Key = need("release", Form::Map(&RELEASE), "How fast it is let go.");
+const WITHIN: Key = or("within", DURATION, "15m", "How long the release may take.");
 
 static RELEASE: Shape = Shape {
     name: "a release",
