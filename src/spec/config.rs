@@ -11,7 +11,7 @@ use super::{
     report::Report,
     secret,
     shape::{Form, Scalar},
-    shapes::config::{CONFIG, ENVIRONMENT, REDIS},
+    shapes::config::{CONFIG, ENVIRONMENT, KAFKA, REDIS},
     single,
     steps::headers,
     tree::{Entry, Node},
@@ -94,7 +94,7 @@ fn read_entry(report: &Report, entry: &Entry) -> Option<(EnvironmentName, Enviro
         redis::read(&Fields::open(report, node, &REDIS)?)
     });
     let kafka = servers(&fields, "kafka", |node| {
-        read_kafka(&Fields::open(report, node, &super::shapes::config::KAFKA)?)
+        read_kafka(&Fields::open(report, node, &KAFKA)?)
     });
     let socket = Form::One(Scalar::Socket);
     let gateways = servers(&fields, "gateways", |node| {
