@@ -4,54 +4,37 @@ use crate::{drivers::error::DriverError, model::text::harmless};
 
 /// `Ok` for code 0; else the error, named as Kafka's tools name it.
 pub(super) fn check(code: i16, said: Option<&str>, what: &str) -> Result<(), DriverError> {
-    let what = what.to_owned();
     let answer = |name: &str| match said.filter(|s| !s.is_empty()) {
         Some(said) => format!("{name}: {}", harmless(said, 200)),
         None => name.to_owned(),
     };
+    let unauthorized = |name| DriverError::Unauthorized {
+        what: what.to_owned(),
+        answer: answer(name),
+    };
+    let not_there = |name| DriverError::NotThere {
+        what: what.to_owned(),
+        answer: answer(name),
+    };
+    let refused = |status, name: &str| DriverError::Refused {
+        what: what.to_owned(),
+        status,
+        answer: answer(name),
+    };
     Err(match code {
         0 => return Ok(()),
-        29 => DriverError::Unauthorized {
-            what,
-            answer: answer("Topic authorization failed"),
-        },
-        30 => DriverError::Unauthorized {
-            what,
-            answer: answer("Group authorization failed"),
-        },
-        31 => DriverError::Unauthorized {
-            what,
-            answer: answer(
-                "Cluster authorization failed: it needs AlterConfigs and DescribeConfigs on the cluster",
-            ),
-        },
-        33 => DriverError::Unauthorized {
-            what,
-            answer: answer("the broker does not offer this SASL mechanism"),
-        },
-        58 => DriverError::Unauthorized {
-            what,
-            answer: answer("Authentication failed"),
-        },
-        3 => DriverError::NotThere {
-            what,
-            answer: answer("no such topic or partition"),
-        },
-        69 => DriverError::NotThere {
-            what,
-            answer: answer("no such group"),
-        },
+        29 => unauthorized("Topic authorization failed"),
+        30 => unauthorized("Group authorization failed"),
+        31 => unauthorized(
+            "Cluster authorization failed: it needs AlterConfigs and DescribeConfigs on the cluster",
+        ),
+        33 => unauthorized("the broker does not offer this SASL mechanism"),
+        58 => unauthorized("Authentication failed"),
+        3 => not_there("no such topic or partition"),
+        69 => not_there("no such group"),
         // Leaders and coordinators on the move, restarts, overload: they pass.
-        5 | 6 | 7 | 8 | 9 | 13 | 14 | 15 | 16 | 41 | 56 | 89 => DriverError::Refused {
-            what,
-            status: Some(503),
-            answer: answer(moving(code)),
-        },
-        _ => DriverError::Refused {
-            what,
-            status: None,
-            answer: answer(&format!("error {code}")),
-        },
+        5 | 6 | 7 | 8 | 9 | 13 | 14 | 15 | 16 | 41 | 56 | 89 => refused(Some(503), moving(code)),
+        _ => refused(None, &format!("error {code}")),
     })
 }
 
