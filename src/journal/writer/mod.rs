@@ -1,14 +1,10 @@
 //! The writer: an event is on the disk before [`Journal::append`] returns.
 
-use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Seek, SeekFrom, Write},
-    os::unix::fs::OpenOptionsExt,
-    path::PathBuf,
-};
+mod log_file;
 
-use crate::model::event::{Body, Event};
+use std::{fs, io};
 
+use self::log_file::LogFile;
 use super::{
     durable::sync_dir,
     error::{JournalError, StateError, is_full},
@@ -17,6 +13,7 @@ use super::{
     run_dir::RunDir,
     tail,
 };
+use crate::model::event::{Body, Event};
 
 /// Readings wait in memory until this many bytes have come together, or until the next durable event.
 const BUFFERED_READINGS: usize = 64 * 1024;
@@ -257,62 +254,4 @@ fn can_be_read_back(event: &Event, line: &[u8]) -> Result<(), JournalError> {
     line::decode(line.trim_ascii_end())
         .map(drop)
         .map_err(|why| JournalError::NotReadable { seq: event.seq, why })
-}
-
-/// A file that only grows by whole lines.
-#[derive(Debug)]
-struct LogFile {
-    file: File,
-    path: PathBuf,
-    /// Where the last whole line ends.
-    end: u64,
-}
-
-impl LogFile {
-    fn open(path: PathBuf) -> Result<Self, StateError> {
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(StateError::doing("open", &path))?;
-        let end = tail::end_of_last_line(&path)?;
-        let mut log = Self { file, path, end };
-        log.cut_back()
-            .map_err(StateError::doing("repair", &log.path.clone()))?;
-        Ok(log)
-    }
-
-    fn append(&mut self, lines: &[u8]) -> io::Result<()> {
-        let written = self.write_at_end(lines);
-        match written {
-            Ok(()) => self.end += lines.len() as u64,
-            Err(_) => {
-                let _ = self.cut_back();
-            }
-        }
-        written
-    }
-
-    /// A failed write may have left half a line and a moved position: both are put right first.
-    fn write_at_end(&mut self, lines: &[u8]) -> io::Result<()> {
-        if self.file.stream_position()? != self.end {
-            self.cut_back()?;
-        }
-        self.file.write_all(lines)
-    }
-
-    fn cut_back(&mut self) -> io::Result<()> {
-        if self.file.metadata()?.len() != self.end {
-            self.file.set_len(self.end)?;
-        }
-        self.file.seek(SeekFrom::Start(self.end))?;
-        Ok(())
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        self.file.sync_data()
-    }
 }
