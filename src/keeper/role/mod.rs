@@ -1,26 +1,32 @@
 //! The keeper's role: lock, journal, socket, deadman, engine, and a clean end.
 
+mod error;
+mod listening;
+mod signals;
+
+pub use error::KeeperError;
+
 use std::sync::{Arc, PoisonError, RwLock};
 
-use tokio::{
-    signal::unix::{SignalKind, signal},
-    sync::{mpsc, watch},
-};
+use tokio::sync::{mpsc, watch};
 
+use self::{
+    listening::{count, listen, listen_at, publish},
+    signals::on_signals,
+};
 use super::{guardian, pace};
 use crate::{
-    drill::schedule::{NoSchedule, Schedule},
-    drivers::{Drivers, error::DriverError},
-    engine::{Ask, Begin, Ledger, Setup},
-    journal::{self, Clock, Journal, KeeperLock, LockError, RunDir, StateDir, StateError},
+    drill::schedule::Schedule,
+    drivers::Drivers,
+    engine::{Begin, Ledger, Setup},
+    journal::{self, Clock, Journal, KeeperLock, RunDir, StateDir, StateError},
     model::{
         event::{Body, Event, Outcome},
-        ids::RunId,
         phase::Cause,
         time::{Moment, Span},
     },
     view::RunView,
-    wire::{self, Asks, Hub, Server, StateAt, ToKeeper, WireError},
+    wire::{self, Hub, StateAt},
 };
 
 /// How long a keeper that takes over waits for the lock of the one before it, which is dead or about to be.
@@ -36,32 +42,6 @@ pub enum Entry {
     Fresh,
     /// With a run that another keeper left.
     TakeOver(Cause),
-}
-
-/// Why a keeper could not begin.
-#[derive(Debug, thiserror::Error)]
-pub enum KeeperError {
-    /// The run or its environment is someone else's.
-    #[error(transparent)]
-    Lock(#[from] LockError),
-    /// The state directory.
-    #[error(transparent)]
-    State(#[from] StateError),
-    /// The socket.
-    #[error(transparent)]
-    Wire(#[from] WireError),
-    /// The clients.
-    #[error(transparent)]
-    Drivers(#[from] DriverError),
-    /// The drill.
-    #[error(transparent)]
-    Schedule(#[from] NoSchedule),
-    /// The process cannot have its threads.
-    #[error("the keeper's threads cannot be started: {0}; raise the limit on processes or open files")]
-    Runtime(std::io::Error),
-    /// Signals cannot be received.
-    #[error("signals cannot be received: {0}; raise the limit on open files (ulimit -n)")]
-    Signals(std::io::Error),
 }
 
 /// Keeps a run to its end. `ready` is called once consoles can attach.
@@ -207,81 +187,6 @@ async fn pause(ledger: &mut Ledger, takeovers: &[Moment], beat: impl FnMut()) {
 fn tidy_up(run: &RunDir) -> Result<(), StateError> {
     run.remove_secrets()?;
     run.forget_socket()
-}
-
-/// Listens where the keeper before did, so that consoles find us; elsewhere if that place is gone.
-async fn listen_at(
-    run: &RunDir,
-    id: &RunId,
-    hello: wire::Hello,
-    hub: Hub,
-    state: impl Fn() -> StateAt<RunView> + Clone + Send + Sync + 'static,
-) -> Result<(Server, Asks), WireError> {
-    let before = run.socket();
-    if let Some(socket) = &before
-        && let Ok(bound) = Server::bind(socket, hello.clone(), hub.clone(), state.clone()).await
-    {
-        return Ok(bound);
-    }
-    let socket = super::socket_of(id);
-    let bound = Server::bind(&socket, hello, hub, state).await?;
-    if let Err(error) = run.record_socket(&socket) {
-        // Consoles of the same login find it all the same, and no recovery waits for a full disk.
-        tracing::warn!(%error, "the socket's place is not recorded");
-    }
-    Ok(bound)
-}
-
-/// Folds every event into the state that new consoles get, then tells those that look.
-async fn publish(mut events: mpsc::UnboundedReceiver<Event>, view: Arc<RwLock<RunView>>, hub: Hub) {
-    while let Some(event) = events.recv().await {
-        view.write().unwrap_or_else(PoisonError::into_inner).apply(&event);
-        hub.publish(&event);
-    }
-}
-
-async fn listen(mut asks: Asks, to_engine: mpsc::UnboundedSender<Ask>) {
-    while let Some(asked) = asks.next().await {
-        let ask = match asked.ask {
-            ToKeeper::Recover { by } => Ask::Recover(Cause::Asked { by }),
-            ToKeeper::Extend { by } => Ask::Extend(by),
-            ToKeeper::Note { by, text } => Ask::Note { by, text },
-            ToKeeper::Attach(_) => continue,
-        };
-        if to_engine.send(ask).is_err() {
-            return;
-        }
-    }
-}
-
-async fn count(hub: Hub, to_engine: mpsc::UnboundedSender<Ask>) {
-    let mut watching = hub.watching();
-    while watching.changed().await.is_ok() {
-        let consoles = *watching.borrow_and_update();
-        if to_engine.send(Ask::Watching(consoles)).is_err() {
-            return;
-        }
-    }
-}
-
-/// SIGTERM and SIGINT put everything back; SIGHUP is the end of someone's terminal, and none of ours.
-fn on_signals(to_engine: mpsc::UnboundedSender<Ask>) -> Result<tokio::task::JoinHandle<()>, KeeperError> {
-    let mut term = signal(SignalKind::terminate()).map_err(KeeperError::Signals)?;
-    let mut int = signal(SignalKind::interrupt()).map_err(KeeperError::Signals)?;
-    let mut hup = signal(SignalKind::hangup()).map_err(KeeperError::Signals)?;
-    Ok(tokio::spawn(async move {
-        loop {
-            let name = tokio::select! {
-                _ = term.recv() => "SIGTERM",
-                _ = int.recv() => "SIGINT",
-                _ = hup.recv() => continue,
-            };
-            let cause = Cause::Interrupted { signal: name.into() };
-            if to_engine.send(Ask::Recover(cause)).is_err() {
-                return;
-            }
-        }
-    }))
 }
 
 #[cfg(test)]
