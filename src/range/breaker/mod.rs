@@ -1,22 +1,34 @@
 //! A circuit breaker with the states and rules of Resilience4j's (count-based sliding window).
 
-use std::collections::VecDeque;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
+mod machine;
+mod state;
 
-use tokio::time::Instant;
+pub(super) use state::BreakerState;
 
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use self::machine::{Machine, Record, State};
 use crate::point::Locked;
 
 /// Calls that the window holds; no rate is computed before it is full.
 const WINDOW: usize = 100;
+
 /// Percent of slow calls at which it opens.
 pub(super) const SLOW_THRESHOLD: f64 = 50.0;
+
 /// A call at least this long is slow.
 const SLOW: Duration = Duration::from_millis(800);
+
 /// How long it stays open.
 const WAIT: Duration = Duration::from_secs(2);
+
 /// Calls let through to decide when half open.
 const TRIALS: usize = 5;
 
@@ -38,72 +50,6 @@ impl Tuning {
             Self::Sticky => 10.0,
         }
     }
-}
-
-/// The state as the actuator names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum BreakerState {
-    Closed,
-    Open,
-    HalfOpen,
-    ForcedOpen,
-    Disabled,
-}
-
-impl BreakerState {
-    pub(super) const ALL: [Self; 5] = [
-        Self::Closed,
-        Self::Open,
-        Self::HalfOpen,
-        Self::ForcedOpen,
-        Self::Disabled,
-    ];
-
-    /// As in the actuator's JSON.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Closed => "CLOSED",
-            Self::Open => "OPEN",
-            Self::HalfOpen => "HALF_OPEN",
-            Self::ForcedOpen => "FORCED_OPEN",
-            Self::Disabled => "DISABLED",
-        }
-    }
-
-    /// As in the label of `resilience4j_circuitbreaker_state`.
-    pub(super) fn label(self) -> &'static str {
-        match self {
-            Self::Closed => "closed",
-            Self::Open => "open",
-            Self::HalfOpen => "half_open",
-            Self::ForcedOpen => "forced_open",
-            Self::Disabled => "disabled",
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Record {
-    failed: bool,
-    slow: bool,
-}
-
-#[derive(Debug)]
-enum State {
-    Closed,
-    Open { since: Instant },
-    HalfOpen { permitted: usize },
-    ForcedOpen,
-    Disabled,
-}
-
-#[derive(Debug)]
-struct Machine {
-    state: State,
-    window: VecDeque<Record>,
-    /// Moves with every transition, so that a late answer is not counted in a later state.
-    era: u64,
-    tuning: Tuning,
 }
 
 /// One breaker. Clones share it.
@@ -261,61 +207,5 @@ impl Drop for Permit {
                 *permitted = permitted.saturating_sub(1);
             }
         });
-    }
-}
-
-impl Machine {
-    fn name(&self) -> BreakerState {
-        match self.state {
-            State::Closed => BreakerState::Closed,
-            State::Open { .. } => BreakerState::Open,
-            State::HalfOpen { .. } => BreakerState::HalfOpen,
-            State::ForcedOpen => BreakerState::ForcedOpen,
-            State::Disabled => BreakerState::Disabled,
-        }
-    }
-
-    fn enter(&mut self, state: State) {
-        self.state = state;
-        self.window.clear();
-        self.era += 1;
-    }
-
-    fn wait_over(&mut self) {
-        if let (State::Open { since }, Tuning::Sound) = (&self.state, self.tuning)
-            && since.elapsed() >= WAIT
-        {
-            self.enter(State::HalfOpen { permitted: 0 });
-        }
-    }
-
-    fn record(&mut self, era: u64, record: Record) {
-        let capacity = match self.state {
-            State::Closed => WINDOW,
-            State::HalfOpen { .. } => TRIALS,
-            State::Open { .. } | State::ForcedOpen | State::Disabled => return,
-        };
-        if era != self.era {
-            return;
-        }
-        self.window.push_back(record);
-        if self.window.len() > capacity {
-            self.window.pop_front();
-        }
-        if self.window.len() < capacity {
-            return;
-        }
-        let share = |of: fn(&Record) -> bool| {
-            100.0 * self.window.iter().filter(|record| of(record)).count() as f64 / capacity as f64
-        };
-        if share(|record| record.failed) >= self.tuning.failure_threshold()
-            || share(|record| record.slow) >= SLOW_THRESHOLD
-        {
-            self.enter(State::Open {
-                since: Instant::now(),
-            });
-        } else if matches!(self.state, State::HalfOpen { .. }) {
-            self.enter(State::Closed);
-        }
     }
 }

@@ -1,15 +1,25 @@
 //! The injection points of one instance and the rules in force there.
 
-use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+mod refused;
 
-use super::headers::Headers;
-use super::hit::{Hit, Outcome};
-use super::live::{Live, Match, RuleState};
-use super::locked::Locked;
-use super::names::nearest;
-use super::rule::{InvalidRule, Rule, RuleId, RunId};
+pub use refused::Refused;
+
+use std::{
+    cell::RefCell,
+    sync::{
+        Arc, RwLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use super::{
+    headers::Headers,
+    hit::{Hit, Outcome},
+    live::{Live, Match, RuleState},
+    locked::Locked,
+    names::nearest,
+    rule::{Rule, RuleId, RunId},
+};
 
 /// Most rules in force on one instance.
 const MAX_RULES: usize = 256;
@@ -60,30 +70,6 @@ pub enum Placed {
     Created,
     /// The very same rule was in force already; its expiry is not moved.
     Unchanged,
-}
-
-/// Why a rule was not put in force.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
-    /// A rule with this id and another content is in force.
-    #[error("a rule `{0}` with other content is in force: delete it first, or choose another id")]
-    OtherContent(String),
-    /// The instance has no such point.
-    #[error("{service} has no injection point `{point}`{}", nearest.as_ref().map(|name| format!(": did you mean `{name}`?")).unwrap_or_default())]
-    UnknownPoint {
-        /// The service asked.
-        service: String,
-        /// The point asked for.
-        point: String,
-        /// The registered name that is nearest, if one is near.
-        nearest: Option<String>,
-    },
-    /// The rule makes no sense.
-    #[error(transparent)]
-    Invalid(#[from] InvalidRule),
-    /// The instance holds as many rules as it may.
-    #[error("{MAX_RULES} rules are in force here: delete some first")]
-    TooMany,
 }
 
 impl Points {
