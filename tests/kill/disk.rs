@@ -10,8 +10,9 @@ use std::{
 use rustix::process::Signal;
 
 use crate::{
+    place::Place,
     proc,
-    run::{Place, Run},
+    run::Run,
     shop::{ALLCLEAR, Shop, until},
 };
 

@@ -7,8 +7,9 @@ use rustix::process::Signal;
 use tokio::time::Instant;
 
 use crate::{
+    place::Place,
     proc,
-    run::{Place, Run},
+    run::Run,
     shop::{ALLCLEAR, Shop, until},
 };
 

@@ -10,6 +10,7 @@ mod both;
 mod disk;
 mod every_record;
 mod live;
+mod place;
 mod proc;
 mod recover;
 mod restore;

@@ -9,8 +9,9 @@ use std::{
 use rustix::process::Signal;
 
 use crate::{
+    place::Place,
     proc,
-    run::{Place, Run},
+    run::Run,
     shop::{Shop, until},
 };
 
