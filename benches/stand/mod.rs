@@ -1,6 +1,10 @@
 //! What the engine's benches stand on: services on loopback that answer after a latency, a plan about them, and the real
 //! engine with a real journal.
-#![allow(dead_code, reason = "each bench uses its own part")]
+#![allow(dead_code, unused_imports, reason = "each bench uses its own part")]
+
+mod engine;
+
+pub use engine::Engine;
 
 use std::{
     collections::BTreeMap,
@@ -11,17 +15,7 @@ use std::{
     time::Duration,
 };
 
-use allclear::{
-    drill::schedule::Schedule,
-    drivers::Drivers,
-    engine::{Ask, Begin, Ledger, Setup},
-    journal::{Clock, Journal, StateDir},
-    model::{
-        event::{Event, Outcome},
-        plan::Plan,
-        secret::Secrets,
-    },
-};
+use allclear::model::plan::Plan;
 use axum::{
     Json, Router,
     extract::{Path, State},
@@ -31,7 +25,7 @@ use axum::{
 use serde_json::{Value, json};
 use tokio::{
     net::TcpListener,
-    sync::{Mutex, mpsc},
+    sync::Mutex,
     task::JoinHandle,
     time::{Instant, sleep},
 };
@@ -260,63 +254,6 @@ pub fn plan(services: &Services, rules: usize, guard: Value, change: impl FnOnce
     });
     change(&mut plan);
     serde_json::from_value(plan).expect("the plan above")
-}
-
-/// The real engine at work on a plan.
-pub struct Engine {
-    pub events: mpsc::UnboundedReceiver<Event>,
-    pub outcome: JoinHandle<Outcome>,
-    asks: mpsc::UnboundedSender<Ask>,
-    _state: tempfile::TempDir,
-}
-
-impl Engine {
-    /// Starts it, with a journal in the temporary directory.
-    pub fn start(plan: Plan, begin: Begin) -> Self {
-        let temp = tempfile::tempdir().expect("a directory for the journal");
-        let state = StateDir::open(temp.path().join("state")).expect("the state directory");
-        let run = state.create_run(&plan, &Secrets::none()).expect("the run");
-        let (journal, _) = Journal::open(&run).expect("the journal");
-        let (watchers, events) = mpsc::unbounded_channel();
-        let (asks, asked) = mpsc::unbounded_channel();
-        let setup = Setup {
-            schedule: Schedule::of(&plan.drill).expect("a schedule"),
-            drivers: Arc::new(Drivers::new(&plan, Secrets::none()).expect("the clients")),
-            plan: Arc::new(plan),
-            secrets: Secrets::none(),
-            clock: Clock,
-            ledger: Ledger::new(Clock, 0, journal, watchers),
-            asks: asked,
-            heartbeat: Box::new(|| {}),
-        };
-        asks.send(Ask::DeadmanReady { pid: 1 })
-            .expect("the engine listens");
-        Self {
-            outcome: tokio::spawn(setup.run(begin)),
-            events,
-            asks,
-            _state: temp,
-        }
-    }
-
-    /// The next event that `pick` takes.
-    pub async fn until<T>(&mut self, what: &str, mut pick: impl FnMut(&Event) -> Option<T>) -> T {
-        let mut last = String::new();
-        let wait = async {
-            while let Some(event) = self.events.recv().await {
-                if let Some(found) = pick(&event) {
-                    return Some(found);
-                }
-                last = format!("{:?}", event.body);
-            }
-            None
-        };
-        let found = tokio::time::timeout(Duration::from_secs(120), wait).await;
-        found
-            .ok()
-            .flatten()
-            .unwrap_or_else(|| panic!("no {what}; the last event was {last}"))
-    }
 }
 
 /// Smallest, middle and largest.

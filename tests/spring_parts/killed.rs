@@ -1,49 +1,33 @@
 //! The keeper dies after each change of a recovery, and another begins again from the journal.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
+use crate::{
+    app::spring,
+    engine::{Ready, ready},
+    stage::{WAYS, plan, resilience4j, seen},
+};
 use allclear::{
-    drill::schedule::Schedule,
-    drivers::Drivers,
-    engine::{Ask, Begin, Ledger, Setup},
-    journal::{Clock, Facts, Journal, StateDir},
+    engine::Begin,
+    journal::Facts,
     model::{
         event::{Body, Outcome},
         phase::Cause,
         plan::Plan,
-        secret::Secrets,
         snapshot::{BaselineLevels, BreakerSeen, Snapshot},
         undo::ChangeIntent,
     },
-};
-use tokio::sync::mpsc;
-
-use crate::{
-    app::spring,
-    stage::{WAYS, plan, resilience4j, seen},
 };
 
 /// Takes over a run with this snapshot. The engine is dropped as it stands, requests and all, once it has intended
 /// `changes`; none of its outcome then.
 async fn take_over(plan: Plan, breakers: &[BreakerSeen], changes: usize) -> Option<Outcome> {
-    let temp = tempfile::tempdir().expect("a directory");
-    let state = StateDir::open(temp.path().join("state")).expect("the state directory");
-    let run = state.create_run(&plan, &Secrets::none()).expect("the run");
-    let (journal, _) = Journal::open(&run).expect("the journal");
-    let (watchers, mut events) = mpsc::unbounded_channel();
-    let (asks, asked) = mpsc::unbounded_channel();
-    let setup = Setup {
-        schedule: Schedule::of(&plan.drill).expect("a schedule"),
-        drivers: Arc::new(Drivers::new(&plan, Secrets::none()).expect("the clients")),
-        plan: Arc::new(plan),
-        secrets: Secrets::none(),
-        clock: Clock,
-        ledger: Ledger::new(Clock, 0, journal, watchers),
-        asks: asked,
-        heartbeat: Box::new(|| {}),
-    };
-    asks.send(Ask::DeadmanReady { pid: 1 })
-        .expect("the engine listens");
+    let Ready {
+        setup,
+        mut events,
+        asks: _asks,
+        state: _state,
+    } = ready(plan);
     let facts = Facts {
         snapshot: Some(Snapshot {
             breakers: breakers.to_vec(),

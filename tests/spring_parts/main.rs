@@ -3,6 +3,8 @@
 //! scripts/part/spring and scripts/part/sentinel, and go down with it.
 
 mod app;
+#[path = "../../benches/stand/engine.rs"]
+mod engine;
 mod killed;
 mod luck;
 mod preflight;
