@@ -15,7 +15,7 @@ use allclear::{
 use ratatui::{buffer::Buffer, layout::Rect};
 use story::Story;
 
-#[path = "../tests/console/story.rs"]
+#[path = "../tests/console/story/mod.rs"]
 mod story;
 
 const BOUND: Duration = Duration::from_millis(2);

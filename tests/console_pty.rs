@@ -22,7 +22,7 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system}
 use rustix::process::{Pid, Signal, kill_process};
 use story::Story;
 
-#[path = "console/story.rs"]
+#[path = "console/story/mod.rs"]
 mod story;
 
 /// The longest silence of the child before a test gives up.

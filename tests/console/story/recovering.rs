@@ -1,0 +1,105 @@
+//! Recovery, and the time until it is proved.
+
+use allclear::model::{
+    event::*,
+    phase::{Cause, Phase},
+    recovery::*,
+    time::Span,
+};
+
+use super::{Story, names::fault};
+
+impl Story {
+    /// The guard has ended the run; a breaker cannot be brought back; a pool drains.
+    pub fn recovering() -> Self {
+        let mut s = Self::running();
+        s.guard(3, 46.0, -6.0, 3, Health::Broken)
+            .say(Body::Recovering {
+                cause: Cause::Guard {
+                    what: "order-0 order_threads_busy 46 > 40, 3 of 3".into(),
+                },
+            })
+            .phase(Phase::Recovering, None)
+            .wait(800)
+            .say(Body::FaultGone { fault: fault() })
+            .recovery(StepId::Faults, StepState::Done, 800, "1 of 1 gone, read back")
+            .say(Body::Reached {
+                milestone: Milestone::FaultsGone,
+                after: Span::millis(800),
+            })
+            .rows(true)
+            .say(Body::StepEnded { step: 0 })
+            .wait(300)
+            .recovery(
+                StepId::Injector,
+                StepState::Done,
+                300,
+                "1 ours removed; 2 foreign untouched",
+            )
+            .wait(1_100)
+            .recovery(
+                StepId::Drain,
+                StepState::Done,
+                1_100,
+                "order-0 weight 100 → 0; 7 serve",
+            )
+            .wait(2_000)
+            .recovery(
+                StepId::Breakers,
+                StepState::Failed,
+                2_000,
+                "7 of 8; order-5 answered 403",
+            )
+            .recovery(
+                StepId::Flags,
+                StepState::Done,
+                600,
+                "46 removed; 3 kept, older than the drill",
+            )
+            .recovery(StepId::Retry, StepState::Held, 600, "backlog 110,412")
+            .say(Body::MayRemain(vec![Self::breaker_left()]))
+            .recovery(
+                StepId::Pools,
+                StepState::Waiting,
+                0,
+                "order-0 busy 38 → 22 FALLING",
+            )
+            .guards(22.0)
+            .wait(21_000);
+        s
+    }
+
+    /// Everything is put back but the breaker; it has to hold now.
+    pub fn verifying() -> Self {
+        let mut s = Self::recovering();
+        s.recovery(StepId::Pools, StepState::Done, 34_000, "order-0 busy 2, idle")
+            .say(Body::Reached {
+                milestone: Milestone::UsersOk,
+                after: Span::seconds(41),
+            })
+            .wait(90_000)
+            .recovery(
+                StepId::Traffic,
+                StepState::Done,
+                90_000,
+                "10% 30% 100%, order-0 weight 100 again",
+            )
+            .wait(552_000)
+            .recovery(
+                StepId::Release,
+                StepState::Done,
+                552_000,
+                "110,412 released at 199.8/s, lag 12",
+            )
+            .phase(Phase::Verifying, Some(120))
+            .recovery(
+                StepId::Verify,
+                StepState::Waiting,
+                0,
+                "4 guards hold, 4 of 5 rows back, 12s of 30s",
+            )
+            .guards(6.0)
+            .wait(12_000);
+        s
+    }
+}

@@ -1,0 +1,187 @@
+//! Preflight and baseline.
+
+use allclear::model::{event::*, phase::Phase, recovery::*, snapshot::*, time::Span};
+
+use super::{
+    Story,
+    header::header,
+    names::{instance, query},
+};
+
+impl Story {
+    /// Opened, checked.
+    pub fn preflight() -> Self {
+        let mut s = Self::new();
+        s.say(Body::Opened(Box::new(header())))
+            .phase(Phase::Preflight, None)
+            .say(Body::Watching { consoles: 1 });
+        s.wait(300)
+            .check("queries", CheckOutcome::Passed, "9 queries answered", None)
+            .check("targets", CheckOutcome::Passed, "order-0, 1 of 8", None)
+            .check("undo", CheckOutcome::Passed, "each fault has one", None)
+            .check(
+                "leftovers",
+                CheckOutcome::Warned,
+                "1 rule of run 11aa22 on order-3, expired",
+                Some("look at it: allclear show 11aa22"),
+            );
+        s.say(Body::Reach(vec![ReachLine {
+            instance: instance("order-0"),
+            of: 8,
+            what: "coupon.query delay 2s ±500ms".into(),
+            rate: Some(30.0),
+            share: 0.2,
+            holds: 2.5,
+            threads: Some(15.0),
+            pool: Some(50),
+        }]))
+        .say(Body::Stops {
+            tripwire: Some(Span::seconds(3)),
+            guard: (Span::seconds(41), Span::seconds(75)),
+        });
+        s
+    }
+
+    /// The silent baseline, in which a hypothesis cannot be read for the moment.
+    pub fn blind_in_baseline() -> Self {
+        let mut s = Self::baseline();
+        s.guard(1, 0.262, 0.538, 2, Health::Blind);
+        s
+    }
+
+    /// The silent baseline, two rows of which are not fit.
+    pub fn baseline() -> Self {
+        let mut s = Self::preflight();
+        s.wait(700).phase(Phase::Baseline, Some(600));
+        for index in 0..46 {
+            s.wait(10_000).windows(Period::Baseline, index, 0.0);
+        }
+        s.guards(7.0);
+        let rows = [
+            (
+                "order_success",
+                "users",
+                Some(0.996),
+                Some(0.9961),
+                46,
+                Some(0.002),
+                Steadiness::Steady,
+                None,
+            ),
+            (
+                "order_p99",
+                "users",
+                Some(0.24),
+                Some(0.244),
+                46,
+                Some(0.02),
+                Steadiness::Moving,
+                Some("moves less than the row cares for"),
+            ),
+            (
+                "coupon_p99",
+                "marked",
+                Some(0.18),
+                Some(0.26),
+                46,
+                Some(0.06),
+                Steadiness::Unsteady,
+                Some("half 2 lies 80ms above half 1"),
+            ),
+            (
+                "degraded_rate",
+                "marked",
+                None,
+                Some(0.1),
+                9,
+                None,
+                Steadiness::TooThin,
+                Some("9 usable windows, 20 needed"),
+            ),
+        ];
+        for (name, of, half1, half2, n, can_show, state, why) in rows {
+            s.say(Body::Baseline(BaselineRow {
+                query: query(name, of),
+                half1,
+                half2,
+                n,
+                can_show,
+                state,
+                why: why.map(Into::into),
+            }));
+        }
+        s.say(Body::SnapshotTaken(Box::new(Snapshot {
+            gateway: vec![GatewayServer {
+                at: "lb".into(),
+                instance: instance("order-0"),
+                weight: 100,
+                initial_weight: 100,
+                state: GatewayState::Ready,
+                running: true,
+            }],
+            breakers: (0..8)
+                .map(|n| BreakerSeen {
+                    entry: 0,
+                    instance: instance(&format!("order-{n}")),
+                    name: "coupon".into(),
+                    state: BreakerState::Closed,
+                })
+                .collect(),
+            rules: Vec::new(),
+            flags: vec![FlagsSeen {
+                entry: 0,
+                keys: vec![
+                    "degrade:order:a".into(),
+                    "degrade:order:b".into(),
+                    "degrade:order:c".into(),
+                ],
+                removal: Removal::Unlink,
+            }],
+            retry_queues: vec![RetryQueueSeen {
+                entry: 0,
+                backlog: 12,
+                held: false,
+                rate: None,
+                quotas: vec![],
+            }],
+            foreign: vec!["rule team-b-1 on order-4".into()],
+        })));
+        s.wait(4_000);
+        s
+    }
+
+    /// Refused by preflight.
+    pub fn refused() -> Self {
+        let mut s = Self::preflight();
+        s.check(
+            "guard",
+            CheckOutcome::Refused,
+            "payment_backlog answers 2 series where one was meant",
+            Some("narrow it by a scope"),
+        )
+        .say(Body::Refused {
+            reasons: vec!["guard: payment_backlog answers 2 series where one was meant".into()],
+        })
+        .phase(Phase::Closed, None)
+        .say(Body::Closed(Outcome {
+            hypothesis: None,
+            recovered: Recovered::Recovered,
+            cause: None,
+            refused: true,
+            exit: 5,
+        }));
+        s
+    }
+
+    /// The baseline is over, and not fit to arm on.
+    pub fn cannot_arm() -> Self {
+        let mut s = Self::baseline();
+        s.wait(136_000).say(Body::CannotArm {
+            reasons: vec![
+                "coupon_p99 marked is unsteady: half 2 lies 80ms above half 1".into(),
+                "degraded_rate marked is too thin: 9 usable windows, 20 needed".into(),
+            ],
+        });
+        s
+    }
+}
