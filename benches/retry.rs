@@ -5,14 +5,11 @@
 #[path = "../tests/kafka_parts/stand.rs"]
 mod stand;
 
-use std::time::Duration;
-
 use allclear::{
     engine::recovery::{hold_retry, release_retry},
     model::{quota::Payer, recovery::StepState, time::Span},
 };
-use stand::{Broker, Staged, queue};
-use tokio::time::Instant;
+use stand::{Broker, Staged, minutes, queue};
 
 const RATE: f64 = 200.0;
 const STORM: u32 = 26_000;
@@ -52,31 +49,11 @@ async fn release(broker: &Broker, name: &str, settings: &[&str]) {
     broker.produce(name, STORM, 200).await;
     let held = hold_retry(&staged.scene).await;
     assert_eq!(held.state, StepState::Held, "{held:?}");
-    let (first, begin) = (staged.backlog().await, Instant::now());
-    let mut seen: Vec<(f64, f64)> = Vec::new();
-    let watch = async {
-        loop {
-            tokio::time::sleep(Duration::from_secs(1)).await;
-            let moved = first.saturating_sub(staged.backlog().await);
-            seen.push((begin.elapsed().as_secs_f64(), moved as f64));
-        }
-    };
-    let end = tokio::select! {
-        end = release_retry(&staged.scene) => end,
-        () = watch => unreachable!("it watches for ever"),
-    };
+    let (end, measured) = minutes(&staged, release_retry(&staged.scene)).await;
     println!("{name} fetches: {:?}, {}", end.state, end.detail);
-    let minute = seen
-        .iter()
-        .find(|(at, _)| *at >= 60.0)
-        .map(|(at, moved)| moved / at);
-    println!("  the first 60 s: {:.1}/s", minute.unwrap_or_default());
-    let windows = seen.iter().filter_map(|(at, moved)| {
-        let (then, there) = seen.iter().find(|(then, _)| then - at >= 60.0)?;
-        Some((there - moved) / (then - at))
-    });
-    let (least, most) = windows.fold((f64::MAX, 0.0_f64), |(least, most), rate| {
-        (least.min(rate), most.max(rate))
-    });
-    println!("  any 60 s of it: {least:.1} to {most:.1}/s");
+    println!("  the first 60 s: {:.1}/s", measured.first);
+    println!(
+        "  any 60 s of it: {:.1} to {:.1}/s",
+        measured.least, measured.most
+    );
 }

@@ -37,7 +37,7 @@ use command::Ended;
 use error::DriverError;
 use haproxy::{Haproxy, Socket};
 use http::Http;
-use kafka::KafkaCluster;
+use kafka::{KafkaCluster, Unanswered};
 use load::Loads;
 use place::{PlaceError, Places};
 use point::PointApi;
@@ -89,6 +89,7 @@ pub struct Drivers {
     secrets: Secrets,
     patience: Patience,
     loads: Loads,
+    unanswered: Unanswered,
 }
 
 impl Drivers {
@@ -116,6 +117,7 @@ impl Drivers {
             secrets,
             patience,
             loads: Loads::default(),
+            unanswered: Unanswered::default(),
         })
     }
 
@@ -196,7 +198,18 @@ impl Drivers {
             environment: self.environment.name.to_string(),
         })?;
         let Patience { connect, call, .. } = self.patience;
-        KafkaCluster::new(name, cluster, &self.secrets, [connect, call])
+        KafkaCluster::new(
+            name,
+            cluster,
+            &self.secrets,
+            [connect, call],
+            self.unanswered.clone(),
+        )
+    }
+
+    /// Changes of Kafka's quotas that nobody answered.
+    pub fn unanswered(&self) -> &Unanswered {
+        &self.unanswered
     }
 
     /// Retry queues with a switch of their own.

@@ -35,6 +35,10 @@ impl Engine {
         }
         self.repaired_before = !facts.changes.is_empty();
         self.shared.restarted(facts.restarted().cloned());
+        for cluster in facts.quotas_changed() {
+            // Whoever wrote it down may have died before its answer came.
+            self.drivers.unanswered().note(cluster);
+        }
         for fault in &facts.faults {
             self.faults
                 .insert(fault.intent.id.clone(), Track::inherited(fault));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::model::{
     event::{Body, Event, Header, Hits, Outcome},
-    ids::{FaultId, InstanceName},
+    ids::{FaultId, InstanceName, ServerName},
     phase::{Cause, Phase},
     recovery::{Leftover, Milestone, StepId, StepReport},
     sheet::{RowId, RowState},
@@ -114,6 +114,14 @@ impl Facts {
     pub fn restarted(&self) -> impl Iterator<Item = &InstanceName> {
         self.changes.iter().filter_map(|change| match change {
             ChangeIntent::Restart { instance } => Some(instance),
+            _ => None,
+        })
+    }
+
+    /// The Kafka clusters on which recovery has changed quotas, or was about to.
+    pub fn quotas_changed(&self) -> impl Iterator<Item = &ServerName> {
+        self.changes.iter().filter_map(|change| match change {
+            ChangeIntent::Quota { cluster, .. } => Some(cluster),
             _ => None,
         })
     }

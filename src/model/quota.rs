@@ -13,6 +13,14 @@ pub struct Payer {
     pub client: String,
 }
 
+impl Payer {
+    /// Whether one consumer may be limited by both: the same client id, and no two different users.
+    pub fn meets(&self, other: &Payer) -> bool {
+        let apart = self.user.is_some() && other.user.is_some() && self.user != other.user;
+        self.client == other.client && !apart
+    }
+}
+
 impl fmt::Display for Payer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "client {}", self.client)?;

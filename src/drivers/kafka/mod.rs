@@ -9,9 +9,13 @@ mod connection;
 mod quota;
 mod sasl;
 mod scram;
+mod unanswered;
 mod wire;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use tokio::sync::Mutex;
 
@@ -20,12 +24,13 @@ use crate::model::{
     text::harmless, time::Span,
 };
 
-use super::error::DriverError;
+use super::error::{DriverError, Effect};
 use access::Access;
 use answer::check;
 use calls::{DescribeGroup, End, Fetch, FindCoordinator, ListGroups, ListOffsets, Metadata, OffsetFetch};
 use connection::Connection;
 use quota::{AlterQuota, DescribeQuotas};
+pub use unanswered::{LANDS_WITHIN, Unanswered};
 use wire::Call;
 
 /// Bytes of a partition that are looked at to learn how large its messages are.
@@ -36,11 +41,13 @@ const SAMPLED: usize = 4;
 /// A Kafka cluster of the environment. Connections are kept while it lives, and dropped with the first error.
 #[derive(Debug)]
 pub struct KafkaCluster {
+    name: ServerName,
     what: String,
     bootstrap: Vec<String>,
     access: Access,
     limits: [Span; 2],
     open: Mutex<BTreeMap<String, Connection>>,
+    unanswered: Unanswered,
 }
 
 /// How far a group is in one partition.
@@ -80,6 +87,16 @@ impl Position {
         });
         moved.sum()
     }
+
+    /// The same for each partition, in the order of their numbers.
+    pub fn moved_each(&self, earlier: &Position) -> Vec<u64> {
+        let moved = self.partitions.iter().map(|now| {
+            let then = earlier.partitions.iter().find(|p| p.partition == now.partition);
+            let moved = then.map_or(0, |then| (now.at - then.at).max(0).unsigned_abs());
+            (now.partition, moved)
+        });
+        moved.collect::<BTreeMap<_, _>>().into_values().collect()
+    }
 }
 
 /// How large a topic's waiting messages are, as a consumer has to fetch them.
@@ -101,14 +118,17 @@ impl KafkaCluster {
         cluster: &Kafka,
         secrets: &Secrets,
         limits: [Span; 2],
+        unanswered: Unanswered,
     ) -> Result<Self, DriverError> {
         let what = format!("Kafka {name}");
         Ok(Self {
+            name: name.clone(),
             access: Access::new(&what, cluster, secrets)?,
             what,
             bootstrap: cluster.bootstrap.clone(),
             limits,
             open: Mutex::default(),
+            unanswered,
         })
     }
 
@@ -227,6 +247,41 @@ impl KafkaCluster {
         }))
     }
 
+    /// How many brokers lead partitions in which messages wait: each counts its quotas apart. At least 1.
+    ///
+    /// # Errors
+    /// [`DriverError`].
+    pub async fn leading(&self, topic: &str, position: &Position) -> Result<usize, DriverError> {
+        let waits = |partition: &i32| {
+            let mut seen = position.partitions.iter();
+            seen.any(|p| p.partition == *partition && p.end > p.at)
+        };
+        let leaders = self.leaders(topic).await?;
+        let leading = leaders.values().filter(|of| of.iter().any(waits));
+        Ok(leading.count().max(1))
+    }
+
+    /// How large the newest messages of a topic are, whoever has read them. `None` where it has none.
+    ///
+    /// # Errors
+    /// [`DriverError::Unauthorized`] without the right to read the topic.
+    pub async fn newest_weight(&self, topic: &str) -> Result<Option<Weight>, DriverError> {
+        let mut partitions = Vec::new();
+        for (leader, of) in self.leaders(topic).await? {
+            let first = self.ends(&leader, topic, &of, End::First).await?;
+            for (partition, end) in self.ends(&leader, topic, &of, End::Last).await? {
+                let start = first.get(&partition).copied().unwrap_or(end);
+                partitions.push(PartitionSeen {
+                    partition,
+                    at: (end - 1).max(start),
+                    end,
+                    committed: false,
+                });
+            }
+        }
+        self.weight(topic, &Position { partitions }).await
+    }
+
     /// Proves the right to read a topic's messages, reading none.
     ///
     /// # Errors
@@ -293,9 +348,20 @@ impl KafkaCluster {
         self.alter(payer, Some(1e6), true).await
     }
 
+    /// For how long a change that nobody answered may still take effect. `None`: what is read now stays so.
+    pub fn may_land_for(&self) -> Option<Duration> {
+        self.unanswered.may_land_for(&self.name)
+    }
+
     async fn alter(&self, payer: &Payer, to: Option<f64>, dry: bool) -> Result<(), DriverError> {
-        let (code, said) = self.ask_any(&AlterQuota { payer, to, dry }).await?;
-        check(code, said.as_deref(), &format!("{}: quota of {payer}", self.what))
+        let what = format!("{}: quota of {payer}", self.what);
+        let asked = self.ask_any(&AlterQuota { payer, to, dry }).await;
+        let done = asked.and_then(|(code, said)| check(code, said.as_deref(), &what));
+        let in_doubt = |error: &DriverError| !dry && error.certainty() == Effect::Unknown;
+        if done.as_ref().is_err_and(in_doubt) {
+            self.unanswered.note(&self.name);
+        }
+        done
     }
 
     async fn proves_group(&self, coordinator: &str, group: &str) -> Result<(), DriverError> {

@@ -17,7 +17,7 @@ use crate::{
 };
 
 use super::{
-    before_kafka::read_topic,
+    before_kafka::{read_topic, shared},
     gateway_load::can_carry,
     gently,
     snapshot::{Part, check, refused},
@@ -153,7 +153,10 @@ pub(super) async fn read_queues(plan: &Plan, drivers: &Drivers) -> Part<RetryQue
         RetryQueue::Http { url, .. } => read_switch(drivers, entry, url).await,
         RetryQueue::Kafka(queue) => read_topic(drivers, entry, queue).await,
     });
-    Part::join(gently(parts).await)
+    let mut part = Part::join(gently(parts).await);
+    part.checks
+        .extend(shared(&plan.drill.recovery.retry_queues, &part.found));
+    part
 }
 
 async fn read_switch(drivers: &Drivers, entry: usize, url: &str) -> Part<RetryQueueSeen> {

@@ -6,13 +6,14 @@ use crate::{
     drivers::{Drivers, error::DriverError, kafka::KafkaCluster},
     model::{
         event::{Check, CheckOutcome},
-        playbook::{KafkaQueue, OffsetReset},
+        playbook::{KafkaQueue, OffsetReset, RetryQueue},
         quota::{Payer, QuotaSeen},
         snapshot::RetryQueueSeen,
     },
 };
 
 use super::{
+    release_pace::Pace,
     retry::count,
     retry_kafka::{COMMIT, LOOK, rate},
     snapshot::{Part, check, refused},
@@ -51,6 +52,32 @@ pub(super) async fn read_topic(drivers: &Drivers, entry: usize, queue: &KafkaQue
             checks,
         },
     }
+}
+
+/// A client id has one quota on a cluster: two queues with one would hold and let go each other's consumers.
+pub(super) fn shared(queues: &[RetryQueue], found: &[RetryQueueSeen]) -> Vec<Check> {
+    let topics: Vec<(&KafkaQueue, &RetryQueueSeen)> = found
+        .iter()
+        .filter_map(|seen| match queues.get(seen.entry) {
+            Some(RetryQueue::Kafka(queue)) => Some((queue, seen)),
+            _ => None,
+        })
+        .collect();
+    let mut checks = Vec::new();
+    for (n, (queue, seen)) in topics.iter().enumerate() {
+        for (other, limited) in topics.iter().take(n).filter(|(o, _)| o.cluster == queue.cluster) {
+            let meets = |q: &&QuotaSeen| limited.quotas.iter().any(|o| o.payer.meets(&q.payer));
+            if let Some(both) = seen.quotas.iter().find(meets) {
+                checks.push(check(
+                    format!("retry topics {} and {} at Kafka {}", other.topic, queue.topic, queue.cluster),
+                    CheckOutcome::Refused,
+                    format!("both would be held by the one quota of {}", both.payer),
+                    Some("give the consumers of each a client id of their own, or name different `clients` or `user`s"),
+                ));
+            }
+        }
+    }
+    checks
 }
 
 /// A group that begins at the end of the log has, in a partition without a commit of its own, no backlog that anyone could
@@ -169,6 +196,7 @@ async fn doubts(
             Some("name them under `clients`: nothing else of the group is held"),
         ));
     }
+    checks.extend(coarse(cluster, queue, what).await);
     if let Err(error @ DriverError::Unauthorized { .. }) = cluster.may_read(&queue.topic).await {
         checks.push(check(
             what.to_owned(),
@@ -178,4 +206,21 @@ async fn doubts(
         ));
     }
     Ok(checks)
+}
+
+/// Batches so large that no quota makes an even flow of them. What cannot be read is told by another check.
+async fn coarse(cluster: &KafkaCluster, queue: &KafkaQueue, what: &str) -> Option<Check> {
+    let weight = cluster.newest_weight(&queue.topic).await.ok()??;
+    let seconds = Pace::new(queue.rate, weight, 1).coarse()?;
+    Some(check(
+        what.to_owned(),
+        CheckOutcome::Warned,
+        format!(
+            "a batch of {:.0} messages is {seconds:.0} s of {}/s and comes whole: any minute of the release may be {:.0} % off",
+            weight.batch / weight.message,
+            queue.rate,
+            seconds / 0.6
+        ),
+        Some("let producers write smaller batches, or use the application's own switch (`http`)"),
+    ))
 }

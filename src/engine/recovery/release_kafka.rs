@@ -46,10 +46,26 @@ pub(super) async fn release(scene: &Scene, topic: &Topic<'_>) -> Result<StepEnd,
         }
         followed = detail;
     }
-    topic.put_back(scene).await?;
+    put_back(scene, topic, &followed).await?;
     let end = unmuted(scene, topic, &followed).await?;
     let left = topic.differences(scene, &end).await;
     Ok(StepEnd::of(StepState::Done, followed, left))
+}
+
+/// Puts the quotas back, and looks again when a change that nobody answered can no longer take effect.
+async fn put_back(scene: &Scene, topic: &Topic<'_>, followed: &str) -> Result<(), DriverError> {
+    loop {
+        topic.put_back(scene).await?;
+        let Some(left) = topic.cluster.may_land_for() else {
+            return Ok(());
+        };
+        let detail = format!(
+            "{followed}; the quota is as before, but a change that nobody answered may still take effect for {}",
+            Span::seconds(left.as_secs() + 1)
+        );
+        scene.waiting(StepId::Release, detail);
+        tokio::time::sleep(left.min(LOOK)).await;
+    }
 }
 
 /// A consumer that the broker has muted stays so for up to a window after the quota is gone: its backlog grows meanwhile.
@@ -80,11 +96,12 @@ async fn follow(scene: &Scene, topic: &Topic<'_>, first: Position) -> Result<(bo
         let now = topic.position(scene).await?;
         looks.push(&now);
         let detail = format!(
-            "backlog {} → {} at {} of {}/s",
+            "backlog {} → {} at {} of {}/s{}",
             count(first.backlog()),
             count(now.backlog()),
             run.measured(&now),
-            topic.queue.rate
+            topic.queue.rate,
+            run.coarse()
         );
         if now.backlog() <= topic.back_at() {
             let took = Span::seconds(elapsed(begin).0 / 1000);
@@ -146,7 +163,11 @@ struct Run {
 impl Run {
     async fn starting(topic: &Topic<'_>, from: Position, seen: &Position) -> Self {
         Self {
-            pace: Pace::new(topic.queue.rate, topic.weight(seen).await),
+            pace: Pace::new(
+                topic.queue.rate,
+                topic.weight(seen).await,
+                topic.flows(seen).await,
+            ),
             since: Instant::now(),
             from,
             earlier: (0.0, 0),
@@ -175,11 +196,22 @@ impl Run {
         }
     }
 
+    /// Why a minute may stray from the rate, if it may.
+    fn coarse(&self) -> String {
+        let coarse = self.pace.coarse();
+        coarse.map_or_else(String::new, |seconds| {
+            format!(
+                " (in bursts of {seconds:.0} s: any minute may be {:.0} % off)",
+                seconds / 0.6
+            )
+        })
+    }
+
     /// The next quota, if it differs enough from the last: each one is written down before it is set.
     fn quota(&mut self, now: &Position) -> Option<f64> {
         let bytes = self
             .pace
-            .quota(self.since.elapsed().as_secs_f64(), now.moved_since(&self.from));
+            .quota(self.since.elapsed().as_secs_f64(), &now.moved_each(&self.from));
         let same = self
             .set
             .is_some_and(|(at, set)| at.elapsed() < SETTLE || (bytes / set - 1.0).abs() < 0.05);

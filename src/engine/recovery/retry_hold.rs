@@ -24,8 +24,9 @@ use super::{
     seen,
 };
 
-/// How long a consumer may stay muted after a hold, in seconds, as far as the measured progress tells.
-const MUTED: f64 = 10.0;
+/// How long a consumer may stay muted after a hold, in seconds, as far as the measured progress tells: what the release loses at its
+/// beginning. Lower, and a batch that is a little smaller than the largest would pass.
+const MUTED: f64 = 3.0;
 /// What the last window let through is looked for in a little more than that.
 const MEMORY: Duration = Duration::from_secs(WINDOW as u64 + 2);
 

@@ -13,8 +13,9 @@ use crate::{
         environment::Kafka,
         playbook::KafkaQueue,
         quota::QuotaSeen,
-        recovery::{Leftover, StepId},
+        recovery::{Certainty, Leftover, StepId},
         snapshot::RetryQueueSeen,
+        time::Span,
         undo::ChangeIntent,
     },
 };
@@ -88,6 +89,13 @@ impl Topic<'_> {
             Ok(Some(weight)) => weight,
             Ok(None) | Err(_) => UNREAD,
         }
+    }
+
+    /// In how many windows of their own the quotas are counted: a broker that leads waiting messages has one for each client id.
+    pub(super) async fn flows(&self, now: &Position) -> usize {
+        let brokers = self.cluster.leading(&self.queue.topic, now).await.unwrap_or(1);
+        let waiting = now.partitions.iter().filter(|p| p.end > p.at).count();
+        (brokers * self.before.quotas.len()).min(waiting)
     }
 
     pub(super) async fn quota(&self, scene: &Scene, before: &QuotaSeen) -> Result<Option<f64>, DriverError> {
@@ -177,6 +185,9 @@ impl Topic<'_> {
                 )),
             }
         }
+        if let Some(doubt) = self.in_doubt() {
+            left.push(doubt);
+        }
         if now.backlog() > self.back_at() {
             let why = format!(
                 "{} waiting, {} before",
@@ -188,14 +199,27 @@ impl Topic<'_> {
         left
     }
 
+    /// What was read may yet change by itself.
+    fn in_doubt(&self) -> Option<Leftover> {
+        let left = Span::seconds(self.cluster.may_land_for()?.as_secs() + 1);
+        let by_hand = self.all_by_hand();
+        Some(Leftover {
+            step: StepId::Release,
+            what: format!("quota of {} at Kafka {}", self.payers(), self.queue.cluster),
+            why: format!("a change that the broker did not answer may still take effect for {left}"),
+            by_hand,
+            certainty: Certainty::Unknown,
+        })
+    }
+
+    fn all_by_hand(&self) -> Option<String> {
+        let quotas = self.before.quotas.iter();
+        let by_hand: Vec<String> = quotas.filter_map(|q| self.put_back_by_hand(q)).collect();
+        (!by_hand.is_empty()).then(|| by_hand.join("; "))
+    }
+
     pub(super) fn unread(&self, step: StepId, error: &DriverError) -> Leftover {
-        let by_hand: Vec<String> = self
-            .before
-            .quotas
-            .iter()
-            .filter_map(|q| self.put_back_by_hand(q))
-            .collect();
-        let by_hand = (!by_hand.is_empty()).then(|| by_hand.join("; "));
+        let by_hand = self.all_by_hand();
         unread(step, self.what(), error, by_hand)
     }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{ids::ServerName, time::Span};
+use crate::model::{ids::ServerName, quota::Payer, time::Span};
 
 /// A retry queue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,6 +40,16 @@ pub struct KafkaQueue {
     pub rate: f64,
     /// How long the release may take.
     pub within: Span,
+}
+
+impl KafkaQueue {
+    /// Whom the quota limits, as far as the drill names them.
+    pub fn payers(&self) -> impl Iterator<Item = Payer> {
+        self.clients.iter().map(|client| Payer {
+            user: self.user.clone(),
+            client: client.clone(),
+        })
+    }
 }
 
 /// Where a group begins in a partition without a committed offset: the consumers' `auto.offset.reset`.

@@ -19,6 +19,9 @@ pub(super) fn read(fields: &Fields, look: Look) -> Option<Playbook> {
     let breakers = all(fields, "breakers", breakers::read);
     let flags = all(fields, "flags", |f| flags::read(&f.map("redis")?));
     let retry_queues = all(fields, "retry_queues", retry_queues::read);
+    if let Some(queues) = &retry_queues {
+        retry_queues::each_for_itself(&fields.maps("retry_queues"), queues);
+    }
     let pools = all(fields, "pools", |f| pools::read(f, look));
     let commands = all(fields, "commands", commands::read);
     let command_names: Vec<Fields> = fields.maps("commands");

@@ -5,6 +5,7 @@ use crate::{
     model::{
         ids::ServerName,
         playbook::{KafkaQueue, OffsetReset, RetryQueue},
+        quota::Payer,
         time::Span,
     },
     spec::{
@@ -27,6 +28,26 @@ pub(super) fn read(fields: &Fields) -> Option<RetryQueue> {
         rate: rate?,
         within: within?,
     })
+}
+
+/// A client id has one quota on a cluster: two queues would each hold and let go the other's consumers with it.
+pub(super) fn each_for_itself(fields: &[Fields], queues: &[RetryQueue]) {
+    let mut earlier: Vec<&KafkaQueue> = Vec::new();
+    for (queue, fields) in queues.iter().zip(fields) {
+        let RetryQueue::Kafka(queue) = queue else { continue };
+        let same_cluster = earlier.iter().filter(|other| other.cluster == queue.cluster);
+        let limited: Vec<Payer> = same_cluster.flat_map(|other| other.payers()).collect();
+        let shared = queue
+            .payers()
+            .find(|payer| limited.iter().any(|other| other.meets(payer)));
+        if let (Some(payer), Some(fields)) = (shared, fields.map("kafka")) {
+            let why =
+                format!("{payer} is limited by a queue above as well, and a cluster has one quota of it");
+            let bad = Bad::new(why).help("give the consumers of each queue a client id of their own");
+            fields.wrong("clients", Problem::BadValue, bad);
+        }
+        earlier.push(queue);
+    }
 }
 
 fn read_kafka_queue(fields: &Fields) -> Option<KafkaQueue> {

@@ -136,3 +136,24 @@ fn a_step_of_ones_own_does_one_thing() {
     let pointer = "http: {delete: \"http://h/x\", check: {get: \"http://h/x\", json: {on: true}}}";
     assert!(wrong(COMMAND, pointer).contains("is not a JSON pointer"));
 }
+
+#[test]
+fn two_queues_that_would_share_a_quota_are_refused() {
+    let queue = "    - kafka: {cluster: main, topic: order-retry,";
+    let second = |names: &str| {
+        let other = "kafka: {cluster: main, topic: payment-retry, group: payment-retry";
+        format!("    - {other}, {names}, release: {{rate: 10/s}}}}\n{queue}")
+    };
+    let shared = wrong(queue, &second("user: order, clients: [other, order-retry]"));
+    assert!(
+        shared.contains("client order-retry of user order is limited by a queue above"),
+        "{shared}"
+    );
+    assert!(wrong(queue, &second("clients: [order-retry]")).contains("limited by a queue above"));
+    for apart in [
+        "user: payment, clients: [order-retry]",
+        "user: order, clients: [other]",
+    ] {
+        assert_eq!(recovery(queue, &second(apart)).retry_queues.len(), 3, "{apart}");
+    }
+}
