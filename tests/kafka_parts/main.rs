@@ -1,8 +1,9 @@
 //! Retry topics on a real Kafka: what is read, what is changed, and what bad luck leaves.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
 mod access;
 mod lag;
+mod late;
 mod luck;
 mod quota;
 mod stand;

@@ -224,3 +224,59 @@ async fn coarse(cluster: &KafkaCluster, queue: &KafkaQueue, what: &str) -> Optio
         Some("let producers write smaller batches, or use the application's own switch (`http`)"),
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ids::ServerName, quota::Payer, time::Span};
+
+    fn queue(cluster: &str, topic: &str) -> RetryQueue {
+        RetryQueue::Kafka(KafkaQueue {
+            cluster: ServerName::new(cluster).unwrap(),
+            topic: topic.to_owned(),
+            group: topic.to_owned(),
+            reset: OffsetReset::Earliest,
+            user: None,
+            clients: Vec::new(),
+            rate: 200.0,
+            within: Span::seconds(60),
+        })
+    }
+
+    fn seen(entry: usize, user: Option<&str>, client: &str) -> RetryQueueSeen {
+        let payer = Payer {
+            user: user.map(str::to_owned),
+            client: client.to_owned(),
+        };
+        RetryQueueSeen {
+            entry,
+            backlog: 0,
+            held: false,
+            rate: None,
+            quotas: vec![QuotaSeen { payer, bytes: None }],
+        }
+    }
+
+    #[test]
+    fn two_queues_whose_members_have_one_client_id_are_refused() {
+        let queues = [
+            queue("main", "order-retry"),
+            queue("main", "payment-retry"),
+            queue("other", "order-retry"),
+        ];
+        let found = [
+            seen(0, None, "retry"),
+            seen(1, Some("payment"), "retry"),
+            seen(2, None, "retry"),
+        ];
+        let checks = shared(&queues, &found);
+        assert_eq!(checks.len(), 1, "{checks:?}");
+        assert_eq!(checks[0].outcome, CheckOutcome::Refused);
+        assert_eq!(
+            checks[0].what,
+            "retry topics order-retry and payment-retry at Kafka main"
+        );
+        let apart = [seen(0, Some("order"), "retry"), seen(1, Some("payment"), "retry")];
+        assert_eq!(shared(&queues, &apart), vec![]);
+    }
+}
