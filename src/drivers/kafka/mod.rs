@@ -253,6 +253,13 @@ impl KafkaCluster {
         self.unanswered.may_land_for(&self.name)
     }
 
+    /// Waits until no such change can take effect any more: a minute at most after the last.
+    pub async fn landed(&self) {
+        while let Some(left) = self.may_land_for() {
+            tokio::time::sleep(left).await;
+        }
+    }
+
     async fn alter(&self, payer: &Payer, to: Option<f64>, dry: bool) -> Result<(), DriverError> {
         let what = format!("{}: quota of {payer}", self.what);
         let asked = self.ask_any(&AlterQuota { payer, to, dry }).await;

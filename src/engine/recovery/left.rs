@@ -19,7 +19,7 @@ pub async fn left_behind(scene: &Scene) -> Vec<Leftover> {
         gateway::differences(scene, StepId::Traffic),
         breaker_steps::not_as_before(scene),
         flags::still_there(scene),
-        retry::not_as_before(scene),
+        retry::left(scene),
     );
     [rules, loads, gateway, breakers, flags, queues].concat()
 }

@@ -27,8 +27,13 @@ const SETTLE: Duration = Duration::from_secs(1);
 
 /// Lets the topic go at its rate until its backlog is back where it was, then puts the quotas back.
 pub(super) async fn release(scene: &Scene, topic: &Topic<'_>) -> Result<StepEnd, DriverError> {
-    let first = topic.settled(scene).await?;
-    if topic.differences(scene, &first).await.is_empty() {
+    // A topic that is held is not looked at for a commit's time: its release would begin that much later.
+    let first = match topic.is_limited(scene).await? {
+        true => topic.position(scene).await?,
+        false => topic.settled(scene).await?,
+    };
+    let stays = topic.cluster.may_land_for().is_none();
+    if stays && topic.differences(scene, &first).await.is_empty() {
         let detail = format!("backlog {}, as before", count(first.backlog()));
         return Ok(StepEnd::new(StepState::Nothing, detail));
     }

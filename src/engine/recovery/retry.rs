@@ -110,6 +110,16 @@ pub(super) async fn not_as_before(scene: &Scene) -> Vec<Leftover> {
         .collect()
 }
 
+/// The same at the end: read only when no change that nobody answered can take effect after it.
+pub(super) async fn left(scene: &Scene) -> Vec<Leftover> {
+    for queue in queues(scene) {
+        if let Ok(Queue::Kafka(topic)) = queue {
+            topic.cluster.landed().await;
+        }
+    }
+    not_as_before(scene).await
+}
+
 /// Messages over where the backlogs were, and what could not be read.
 pub(super) async fn backlog_over(scene: &Scene) -> (u64, Vec<String>) {
     let look = async |queue: Result<Queue<'_>, DriverError>| match queue? {

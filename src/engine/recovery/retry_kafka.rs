@@ -13,9 +13,8 @@ use crate::{
         environment::Kafka,
         playbook::KafkaQueue,
         quota::QuotaSeen,
-        recovery::{Certainty, Leftover, StepId},
+        recovery::{Leftover, StepId},
         snapshot::RetryQueueSeen,
-        time::Span,
         undo::ChangeIntent,
     },
 };
@@ -104,6 +103,16 @@ impl Topic<'_> {
             .await
     }
 
+    /// Whether a quota stands otherwise than before.
+    pub(super) async fn is_limited(&self, scene: &Scene) -> Result<bool, DriverError> {
+        for before in &self.before.quotas {
+            if self.quota(scene, before).await? != before.bytes {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Sets every consumer's quota, each written down first, and reads each back. What stands so already is not touched.
     pub(super) async fn set(
         &self,
@@ -185,9 +194,6 @@ impl Topic<'_> {
                 )),
             }
         }
-        if let Some(doubt) = self.in_doubt() {
-            left.push(doubt);
-        }
         if now.backlog() > self.back_at() {
             let why = format!(
                 "{} waiting, {} before",
@@ -197,19 +203,6 @@ impl Topic<'_> {
             left.push(seen(StepId::Release, self.what(), why, None));
         }
         left
-    }
-
-    /// What was read may yet change by itself.
-    fn in_doubt(&self) -> Option<Leftover> {
-        let left = Span::seconds(self.cluster.may_land_for()?.as_secs() + 1);
-        let by_hand = self.all_by_hand();
-        Some(Leftover {
-            step: StepId::Release,
-            what: format!("quota of {} at Kafka {}", self.payers(), self.queue.cluster),
-            why: format!("a change that the broker did not answer may still take effect for {left}"),
-            by_hand,
-            certainty: Certainty::Unknown,
-        })
     }
 
     fn all_by_hand(&self) -> Option<String> {
