@@ -84,6 +84,30 @@ async fn a_storm_is_held_then_let_go_at_its_rate_and_the_quota_is_as_before() {
 }
 
 #[tokio::test]
+async fn consumers_with_kafkas_defaults_move_in_bursts_that_are_said_and_the_sum_is_right() {
+    let broker = shared().await;
+    broker.topic("bursts", 3).await;
+    broker.produce("bursts", 100, 200).await;
+    let _consumer = broker.consume("bursts", "bursts", "bursts", &[]);
+    let staged = Staged::new(broker.plaintext(), queue("bursts", 200.0, Span::seconds(240)));
+    staged.until_backlog(|backlog| backlog == 0).await;
+    let staged = staged.ready().await;
+    storm(&broker, &staged, "bursts", 20_000, 1200.0).await;
+    assert_eq!(hold_retry(&staged.scene).await.state, StepState::Held);
+    let (end, measured) = minutes(&staged, release_retry(&staged.scene)).await;
+    println!("{}: {measured:?}", end.detail);
+    assert_eq!(
+        (end.state, end.leftovers),
+        (StepState::Done, vec![]),
+        "{}",
+        end.detail
+    );
+    assert!(end.detail.contains("in bursts of"), "{}", end.detail);
+    let Minutes { least, most, .. } = measured;
+    assert!(least >= 110.0 && most <= 300.0, "{measured:?}");
+}
+
+#[tokio::test]
 async fn a_quota_that_was_there_before_is_there_again_and_others_are_untouched() {
     let broker = shared().await;
     broker.topic("limited", 1).await;

@@ -64,12 +64,15 @@ fn worst(stands: Vec<Stand>, from: usize) -> (f64, Stand) {
     all.max_by(|a, b| a.0.total_cmp(&b.0)).expect("a grid")
 }
 
+/// At which second how many messages had come in all.
+type Course<'a> = &'a [(usize, f64)];
+
 /// What a real broker of Kafka 4.4 did under a fixed quota of 44,000 bytes a second, with messages of 200 bytes (211 as they are
 /// fetched, 78 a batch), 3 partitions and one console consumer: when how many messages had come, in all.
 #[test]
 fn the_model_does_what_a_real_broker_did() {
     let wide = [1_048_576.0, 52_428_800.0];
-    let seen: [([f64; 2], &[(usize, f64)]); 3] = [
+    let seen: [([f64; 2], Course<'_>); 3] = [
         (
             wide,
             &[
