@@ -7,7 +7,12 @@ use std::{fs, path::PathBuf, time::Duration};
 use regex::Regex;
 use serde_json::Value;
 use support::{Shop, repository};
-use tokio::sync::Semaphore;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    sync::Semaphore,
+    time::timeout,
+};
 
 /// A range and a keeper take a third of a core: with more of them at once, latencies would be the machine's.
 static RANGES: Semaphore = Semaphore::const_new(2);
@@ -106,6 +111,62 @@ table! {
     a_short_heap_slows_orders_a_little: "memory-pressure", [] => Held, [Expected; 3];
     threads_that_stops_leave_behind_fail_orders: "memory-pressure", ["slow-drain"]
         => Falsified, [Expected, Unexpected, Unexpected];
+}
+
+/// Somebody sets a flag while nothing is injected: the run says so, and keeps it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flag_that_somebody_sets_during_the_baseline_is_named_and_kept() {
+    let _turn = RANGES.acquire().await.expect("nobody closes it");
+    let mut attempts = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let shop = Shop::open(&[]).await;
+        let file = shortened(&shop, "coupon-slow");
+        let file = file.to_str().expect("a name of ours");
+        let redis = shop
+            .endpoints
+            .redis
+            .trim_start_matches("redis://")
+            .trim_end_matches('/');
+        let by_hand = async {
+            while !watches_or_is_over(&shop).await {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            say(redis, "SET degrade:order:nobody:by-hand 1").await;
+        };
+        let args = ["run", file, "--plain", "--baseline", "24s"];
+        let (ended, ()) = tokio::join!(shop.output(&args, RUN), by_hand);
+        let said = String::from_utf8_lossy(&ended.stdout).into_owned();
+        if ended.status.code() != Some(0) {
+            assert!(NOT_SURE.contains(&ended.status.code()), "{said}");
+            attempts.push(said);
+            continue;
+        }
+        let changed = "changed during the baseline, and put back to what it is now: flag degrade:order:nobody:by-hand in Redis";
+        assert!(said.contains(changed), "{said}");
+        assert!(said.ends_with("HELD\nALL CLEAR\n"), "{said}");
+        assert_eq!(shop.status().await["flags"], 1, "it is kept: {said}");
+        return;
+    }
+    panic!("not established in {ATTEMPTS} attempts:\n{}", attempts.join("\n"));
+}
+
+/// Whether the newest run watches in silence; one that was refused is over before it does.
+async fn watches_or_is_over(shop: &Shop) -> bool {
+    let shown = shop.output(&["show", "latest", "--json"], RUN).await.stdout;
+    let run: Value = serde_json::from_slice(&shown).unwrap_or_default();
+    run["phase"]["phase"] == "baseline" || run["phase"]["phase"] == "closed"
+}
+
+/// One line to a server over TCP.
+async fn say(address: &str, line: &str) {
+    let mut stream = TcpStream::connect(address).await.expect("it is there");
+    stream
+        .write_all(format!("{line}\r\n").as_bytes())
+        .await
+        .expect("sent");
+    let mut answer = [0; 64];
+    let read = timeout(Duration::from_secs(5), stream.read(&mut answer)).await;
+    assert!(read.expect("in time").is_ok(), "{line}");
 }
 
 async fn run(drill: &str, weaknesses: &[&str], end: End, rows: &[Row]) {

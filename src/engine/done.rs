@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use super::{
     Engine, preflight,
-    recovery::{Repair, StepEnd},
+    recovery::{Again, Repair, StepEnd},
 };
 use crate::{
     drill::Input,
@@ -29,6 +29,10 @@ use crate::{
 pub(super) enum Done {
     Check(Check),
     Preflight(Box<preflight::Found>),
+    ReadAgain {
+        look: u32,
+        again: Box<Again>,
+    },
     Fetched(Box<Fetch>),
     Tripped {
         meter: usize,
@@ -100,6 +104,7 @@ impl Engine {
         match done {
             Done::Check(check) => self.ledger.emit(Body::Check(check)),
             Done::Preflight(found) => self.preflighted(*found).await,
+            Done::ReadAgain { look, again } => self.was_read_again(look, *again).await,
             Done::Fetched(fetch) => self.fetched(*fetch),
             Done::Tripped { meter, fetch } => self.tripped(meter, *fetch),
             Done::Hits { base, asked, rules } => match rules {

@@ -21,6 +21,7 @@ impl Engine {
                 Effect::Emit(body) => self.emit(body),
                 Effect::RunPreflight => self.run_preflight(),
                 Effect::JudgeBaseline => self.judge_baseline(),
+                Effect::ReadAgain { look } => self.read_again(look),
                 Effect::FreezeBaseline => self.freeze_baseline(),
                 Effect::RestartGuard => self.restart_guard(),
                 Effect::Inject { step } => self.inject(step).await,

@@ -31,7 +31,7 @@ pub struct Facts {
     pub phase: Option<Phase>,
     /// Every fault that was ever intended, in the order of the intents.
     pub faults: Vec<FaultFact>,
-    /// What was there before, as read before arming. The first one: a later one would take a drained weight for it.
+    /// What was there before, as last read before anything was changed: a later one would take a drained weight for it.
     pub snapshot: Option<Snapshot>,
     /// The frozen baseline.
     pub baseline: Option<BaselineLevels>,
@@ -140,7 +140,9 @@ impl Facts {
             Body::TakenOver { .. } => self.takeovers += 1,
             Body::Phase { phase, .. } => self.phase = Some(*phase),
             Body::SnapshotTaken(snapshot) => {
-                self.snapshot.get_or_insert_with(|| (**snapshot).clone());
+                if self.snapshot.is_none() || !self.touched() {
+                    self.snapshot = Some((**snapshot).clone());
+                }
             }
             Body::Refused { reasons } => self.refused = Some(reasons.clone()),
             Body::Frozen(levels) => self.baseline = Some(levels.clone()),

@@ -1,4 +1,5 @@
-//! The snapshot: what recovery may change, read once before arming. Nothing later is ever taken for the original.
+//! The snapshot: what recovery may change, read in preflight and once more right before arming. Nothing later is ever taken
+//! for the original.
 
 use std::collections::BTreeMap;
 
@@ -22,6 +23,17 @@ pub struct Snapshot {
     pub retry_queues: Vec<RetryQueueSeen>,
     /// Things at the injectors that are not this run's: named, never touched.
     pub foreign: Vec<String>,
+}
+
+/// Something that recovery may put back, and that stood otherwise when it was read again before arming.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Changed {
+    /// What, and where.
+    pub what: String,
+    /// How preflight found it.
+    pub before: String,
+    /// How it stands now.
+    pub now: String,
 }
 
 /// One server of a gateway's backend, at one of its load balancers.

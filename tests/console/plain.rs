@@ -2,7 +2,12 @@
 
 use allclear::{
     console::{Ask, Incoming, Link, Plain, PlainEnd, PlainOptions, plain::report},
-    model::{event::Event, text::Lang, time::Moment},
+    model::{
+        event::{Body, Event},
+        snapshot::Changed,
+        text::Lang,
+        time::Moment,
+    },
     view::RunView,
 };
 use futures::{StreamExt, stream};
@@ -71,6 +76,53 @@ fn a_progress_line_says_phase_faults_guard_and_verdicts() {
     assert!(
         last.ends_with("... RUNNING  00:00  1 live  guard BAD 1  2 AS EXPECTED  1 UNEXPECTED  1 UNDECIDED"),
         "{last}"
+    );
+}
+
+#[test]
+fn what_somebody_changed_during_the_baseline_is_said_by_name_and_remarked() {
+    let mut story = Story::baseline();
+    story.say(Body::ChangedMeanwhile(vec![Changed {
+        what: "order-0 at gateway lb".into(),
+        before: "weight 100 of 100, ready".into(),
+        now: "weight 50 of 100, ready".into(),
+    }]));
+    let stands = "order-0 at gateway lb weight 100 of 100, ready → weight 50 of 100, ready";
+    for (lang, words) in [
+        (
+            Lang::En,
+            "changed during the baseline, and put back to what it is now:",
+        ),
+        (Lang::Zh, "静默观察期间有改动, 恢复时以现值为准:"),
+    ] {
+        let text = reported(&story, lang);
+        let last = text.lines().last().unwrap();
+        assert!(last.ends_with(&format!("{words} {stands}")), "{last}");
+    }
+    let view = story.view();
+    let remark = &view.warnings.back().unwrap().text;
+    assert!(
+        remark.starts_with("changed during the baseline: order-0"),
+        "{remark}"
+    );
+}
+
+#[test]
+fn a_by_hand_of_two_lines_is_told_in_two() {
+    let mut story = Story::closed_leftover();
+    for event in &mut story.events {
+        if let Body::MayRemain(left) = &mut event.body {
+            left[0].by_hand = Some("redis-cli --scan | wc -l\n: 'deletes 2'; redis-cli UNLINK a b".into());
+        }
+    }
+    let text = reported(&story, Lang::En);
+    let told: Vec<&str> = text.lines().filter(|l| l.starts_with("  by hand:")).collect();
+    assert_eq!(
+        told,
+        [
+            "  by hand: redis-cli --scan | wc -l",
+            "  by hand: : 'deletes 2'; redis-cli UNLINK a b"
+        ]
     );
 }
 

@@ -16,6 +16,11 @@ pub enum Effect {
     RunPreflight,
     /// Judge the baseline so far.
     JudgeBaseline,
+    /// Read once more what recovery may change: what somebody has changed since preflight would be put back to before that.
+    ReadAgain {
+        /// Its number, for [`Input::ReadAgain`](super::Input::ReadAgain).
+        look: u32,
+    },
     /// Freeze the baseline's levels.
     FreezeBaseline,
     /// Forget what the guard counted: a phase begins.

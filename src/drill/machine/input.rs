@@ -27,6 +27,13 @@ pub enum Input {
         /// Why it is not fit to arm on.
         blockers: Vec<String>,
     },
+    /// What recovery may change has been read again; the snapshot is as new as that.
+    ReadAgain {
+        /// Which look, of [`Effect::ReadAgain`](super::Effect::ReadAgain).
+        look: u32,
+        /// Why the run may not be armed.
+        blockers: Vec<String>,
+    },
     /// The deadman is there and has said so.
     DeadmanReady,
     /// The deadman is gone.

@@ -39,6 +39,8 @@ pub struct Machine {
     /// Whether any fault was ever intended.
     touched: bool,
     verdicts: Option<Vec<Verdict>>,
+    /// How often everything was read again before arming: an answer to an earlier look is not one to this.
+    looks: u32,
     state: State,
 }
 
@@ -47,7 +49,7 @@ enum State {
     Preflight,
     Baseline {
         until: Moment,
-        judging: bool,
+        silence: Silence,
     },
     Armed {
         since: Moment,
@@ -62,6 +64,17 @@ enum State {
     Closed,
 }
 
+/// What the silent baseline is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Silence {
+    /// It lasts.
+    Watching,
+    /// It is being judged, or was and cannot be armed on.
+    Judged,
+    /// It is fit; what recovery may change is being read again, for the `look`th time in this run.
+    ReadingAgain { look: u32 },
+}
+
 impl Machine {
     /// A fresh run. The first effects come from [`Machine::start`].
     pub fn new(drill: Drill, schedule: Schedule, purpose: Purpose, attended: bool) -> Self {
@@ -74,6 +87,7 @@ impl Machine {
             owed: BTreeSet::new(),
             touched: false,
             verdicts: None,
+            looks: 0,
             state: State::Preflight,
         }
     }
@@ -174,7 +188,8 @@ impl Machine {
             }
             Input::Guard(state, text) => self.guard(state, text, now),
             Input::PreflightDone { refused } => self.preflight_done(refused, now),
-            Input::BaselineJudged { blockers } => self.baseline_judged(blockers, now),
+            Input::BaselineJudged { blockers } => self.baseline_judged(blockers),
+            Input::ReadAgain { look, blockers } => self.read_again(look, blockers, now),
             Input::Extend(by) => self.extend(by, now),
             Input::Unfit { why } => match self.state {
                 State::Preflight | State::Baseline { .. } => self.refuse(vec![why]),

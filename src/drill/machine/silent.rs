@@ -1,7 +1,7 @@
 //! Preflight, baseline and armed: nothing has been touched, and a refusal ends the run.
 
 use super::{
-    Machine, State,
+    Machine, Silence, State,
     effect::{Effect, Effects, phase},
 };
 use crate::{
@@ -36,7 +36,7 @@ impl Machine {
         let until = now + self.drill.baseline;
         self.state = State::Baseline {
             until,
-            judging: false,
+            silence: Silence::Watching,
         };
         vec![phase(Phase::Baseline, Some(until)), Effect::RestartGuard]
     }
@@ -52,9 +52,9 @@ impl Machine {
 
     pub(super) fn extend(&mut self, by: Span, now: Moment) -> Effects {
         match &mut self.state {
-            State::Baseline { until, judging } => {
+            State::Baseline { until, silence } => {
                 *until = (*until).max(now) + by;
-                *judging = false;
+                *silence = Silence::Watching;
                 let until = *until;
                 vec![Effect::Emit(Body::Extended { until })]
             }
@@ -62,22 +62,49 @@ impl Machine {
         }
     }
 
-    pub(super) fn baseline_judged(&mut self, blockers: Vec<String>, now: Moment) -> Effects {
-        if !matches!(self.state, State::Baseline { judging: true, .. }) {
+    pub(super) fn baseline_judged(&mut self, blockers: Vec<String>) -> Effects {
+        let State::Baseline {
+            silence: silence @ Silence::Judged,
+            ..
+        } = &mut self.state
+        else {
+            return Vec::new();
+        };
+        if !blockers.is_empty() {
+            return self.cannot_arm(blockers);
+        }
+        self.looks += 1;
+        *silence = Silence::ReadingAgain { look: self.looks };
+        vec![Effect::ReadAgain { look: self.looks }]
+    }
+
+    /// Whether the answer to this look is still wanted.
+    pub fn awaits(&self, look: u32) -> bool {
+        matches!(self.state, State::Baseline { silence: Silence::ReadingAgain { look: wanted }, .. } if wanted == look)
+    }
+
+    pub(super) fn read_again(&mut self, look: u32, blockers: Vec<String>, now: Moment) -> Effects {
+        if !self.awaits(look) {
             return Vec::new();
         }
         if !blockers.is_empty() {
-            // A commander can extend the baseline; without one, the run ends here.
-            return if self.attended {
-                vec![Effect::Emit(Body::CannotArm { reasons: blockers })]
-            } else {
-                self.refuse(blockers)
-            };
+            return self.cannot_arm(blockers);
         }
         self.state = State::Armed { since: now };
         let mut effects = vec![Effect::FreezeBaseline, phase(Phase::Armed, None)];
         effects.extend(self.arm(now));
         effects
+    }
+
+    /// A commander can extend the baseline; without one, the run ends here.
+    fn cannot_arm(&mut self, reasons: Vec<String>) -> Effects {
+        if !self.attended {
+            return self.refuse(reasons);
+        }
+        if let State::Baseline { silence, .. } = &mut self.state {
+            *silence = Silence::Judged;
+        }
+        vec![Effect::Emit(Body::CannotArm { reasons })]
     }
 
     /// From armed to running, once the deadman stands by.
@@ -102,8 +129,11 @@ impl Machine {
     /// The baseline's time is up, or nobody did what this phase waits for.
     pub(super) fn wait_in_silence(&mut self, now: Moment) -> Effects {
         match &mut self.state {
-            State::Baseline { until, judging } if now >= *until && !*judging => {
-                *judging = true;
+            State::Baseline {
+                until,
+                silence: silence @ Silence::Watching,
+            } if now >= *until => {
+                *silence = Silence::Judged;
                 vec![Effect::JudgeBaseline]
             }
             State::Armed { since } if now.since(*since) >= DEADMAN_PATIENCE => {
@@ -112,7 +142,10 @@ impl Machine {
                 );
                 self.refuse(vec![why])
             }
-            State::Baseline { until, judging: true } if now.since(*until) >= COMMANDER_PATIENCE => {
+            State::Baseline {
+                until,
+                silence: Silence::Judged | Silence::ReadingAgain { .. },
+            } if now.since(*until) >= COMMANDER_PATIENCE => {
                 let why = format!(
                     "the baseline was not fit to arm on, and nobody extended it within {COMMANDER_PATIENCE}"
                 );

@@ -1,5 +1,6 @@
 //! Preflight: looks at everything, touches nothing, and refuses what could not be stopped, seen or put back.
 
+mod again;
 mod drill;
 mod leftovers;
 mod queries;

@@ -4,6 +4,7 @@
 //! The leftovers of a step say what it could not finish, at that moment. [`left_behind`] reads everything again; what
 //! it says at the end replaces them for all that it can see: rules, weights, breakers, flags, retry queues.
 
+mod again;
 mod before;
 mod before_kafka;
 mod breaker_before;
@@ -14,6 +15,7 @@ mod breakers;
 mod by_hand;
 mod by_hand_kafka;
 mod by_hand_redis;
+mod changed;
 mod command;
 mod command_http;
 mod faults;
@@ -63,6 +65,7 @@ use crate::{
 
 pub use breaker_steps::breakers_open;
 pub use command::command;
+pub use again::{Again, read_again};
 pub use faults::{end_faults, faults, left_silent, try_on};
 pub use flags::flags;
 pub use gateway::drain;

@@ -227,3 +227,33 @@ fn facts_keep_every_fault_that_was_not_read_back_as_gone() {
         (2, 1, all.len() as u64)
     );
 }
+
+#[test]
+fn the_snapshot_is_the_last_one_before_anything_was_changed() {
+    let taken = |server: &str| {
+        let foreign = vec![server.to_owned()];
+        Body::SnapshotTaken(Box::new(crate::model::snapshot::Snapshot {
+            foreign,
+            ..Default::default()
+        }))
+    };
+    let change = crate::model::undo::ChangeIntent::Flags {
+        pattern: "degrade:*".into(),
+        count: 1,
+    };
+    let bodies = [
+        taken("in preflight"),
+        taken("before arming"),
+        Body::ChangeIntended(change),
+        taken("too late"),
+    ];
+    let events = (1..).zip(bodies).map(|(seq, body)| Event {
+        seq,
+        at: Default::default(),
+        wall: jiff::Timestamp::UNIX_EPOCH,
+        body,
+    });
+    let events: Vec<Event> = events.collect();
+    let snapshot = facts(&events).snapshot.unwrap();
+    assert_eq!(snapshot.foreign, ["before arming"]);
+}

@@ -15,7 +15,7 @@ use super::{
     recovery::{Leftover, Milestone, StepReport},
     sample::{Query, Window},
     sheet::{Moved, RowState},
-    snapshot::{BaselineLevels, Snapshot},
+    snapshot::{BaselineLevels, Changed, Snapshot},
     time::{Moment, Span},
     undo::{ChangeIntent, FaultIntent},
 };
@@ -82,6 +82,8 @@ pub enum Body {
     },
     /// What recovery may change, as it is now.
     SnapshotTaken(Box<Snapshot>),
+    /// What somebody has changed since preflight: the snapshot that follows has it as it is now.
+    ChangedMeanwhile(Vec<Changed>),
     /// The run was refused; nothing was touched.
     Refused {
         /// Why, one line each.

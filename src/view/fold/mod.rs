@@ -63,6 +63,15 @@ impl RunView {
                 })
             }
             Body::SnapshotTaken(snapshot) => self.snapshot = Some(SnapshotView::of(snapshot)),
+            Body::ChangedMeanwhile(changed) => {
+                for one in changed {
+                    let text = format!(
+                        "changed during the baseline: {}: {} → {}",
+                        one.what, one.before, one.now
+                    );
+                    self.warn(event, harmless(&text, MAX_TEXT));
+                }
+            }
             Body::Refused { reasons } => self.refused = reasons.clone(),
             Body::Baseline(row) => self.baseline_row(row.clone(), at),
             Body::CannotArm { reasons } => self.cannot_arm = reasons.clone(),

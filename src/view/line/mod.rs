@@ -10,7 +10,7 @@ use crate::model::{
     event::{Body, Check, Event, Header},
     phase::Phase,
     recovery::Leftover,
-    snapshot::Snapshot,
+    snapshot::{Changed, Snapshot},
     text::{Lang, Word, harmless},
     time::{Moment, Span},
     undo::{ChangeIntent, FaultIntent},
@@ -62,6 +62,7 @@ impl Teller<'_> {
             }
             Body::Stops { tripwire, guard } => stops_line(*tripwire, *guard, self.lang),
             Body::SnapshotTaken(snapshot) => self.snapshot(snapshot),
+            Body::ChangedMeanwhile(changed) => self.changed(changed),
             Body::Refused { reasons } => format!("{}: {}", self.t("REFUSED", "拒绝"), reasons.join("; ")),
             Body::Baseline(row) => self.baseline(row),
             Body::CannotArm { reasons } => {
@@ -200,6 +201,18 @@ impl Teller<'_> {
     fn snapshot(&self, snapshot: &Snapshot) -> String {
         let line = snapshot_line(&SnapshotView::of(snapshot), self.lang);
         format!("{} {line}", self.t("snapshot:", "快照:"))
+    }
+
+    fn changed(&self, changed: &[Changed]) -> String {
+        let list: Vec<_> = changed
+            .iter()
+            .map(|one| format!("{} {} → {}", one.what, one.before, one.now))
+            .collect();
+        let said = self.t(
+            "changed during the baseline, and put back to what it is now:",
+            "静默观察期间有改动, 恢复时以现值为准:",
+        );
+        format!("{said} {}", list.join("; "))
     }
 
     fn step(&self, index: usize, runs: Option<Span>) -> String {

@@ -20,6 +20,7 @@ fn any_input() -> impl Strategy<Value = Input> {
         1 => Just(Input::DeadmanLost),
         2 => Just(Input::PreflightDone { refused: vec![] }),
         2 => Just(Input::BaselineJudged { blockers: vec![] }),
+        2 => (1u32..3).prop_map(|look| Input::ReadAgain { look, blockers: vec![] }),
         2 => Just(Input::FaultIntended(fault())),
         2 => Just(Input::FaultGone(fault())),
         1 => Just(Input::FaultFailed(fault(), "no".into())),

@@ -131,18 +131,6 @@ fn the_run_waits_for_its_rows_before_it_closes() {
     assert!(closed(&m.step(Input::RowsFinal(vec![Verdict::NoData]), at(71))).is_some());
 }
 
-fn faults_gone(effects: &[Effect]) -> bool {
-    effects.iter().any(|e| {
-        matches!(
-            e,
-            Effect::Emit(Body::Reached {
-                milestone: Milestone::FaultsGone,
-                ..
-            })
-        )
-    })
-}
-
 #[test]
 fn a_silent_target_holds_up_no_later_step_but_the_words_faults_gone() {
     let mut m = running();

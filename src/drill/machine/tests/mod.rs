@@ -82,6 +82,28 @@ fn asked() -> Input {
     Input::Recover(Cause::Asked { by: "someone".into() })
 }
 
+fn faults_gone(effects: &[Effect]) -> bool {
+    effects.iter().any(|e| {
+        matches!(
+            e,
+            Effect::Emit(Body::Reached {
+                milestone: Milestone::FaultsGone,
+                ..
+            })
+        )
+    })
+}
+
+/// The baseline is fit, and what recovery may change was read again.
+fn fit(m: &mut Machine, now: u64) -> Vec<Effect> {
+    let judged = m.step(Input::BaselineJudged { blockers: vec![] }, at(now));
+    let [Effect::ReadAgain { look }] = judged[..] else {
+        panic!("{judged:?}");
+    };
+    let blockers = vec![];
+    m.step(Input::ReadAgain { look, blockers }, at(now))
+}
+
 /// A machine in mid-fault at 70 s.
 fn running() -> Machine {
     let mut m = machine(false);
@@ -89,7 +111,7 @@ fn running() -> Machine {
     m.step(Input::DeadmanReady, at(0));
     m.step(Input::PreflightDone { refused: vec![] }, at(0));
     assert_eq!(m.step(Input::Tick, at(60)), [Effect::JudgeBaseline]);
-    let effects = m.step(Input::BaselineJudged { blockers: vec![] }, at(60));
+    let effects = fit(&mut m, 60);
     assert!(effects.contains(&Effect::Inject { step: 0 }), "{effects:?}");
     m.step(Input::FaultIntended(fault()), at(60));
     assert_eq!(m.phase(), Phase::Running);
@@ -132,7 +154,7 @@ fn a_run_is_not_armed_before_the_deadman_stands_by() {
     m.start();
     m.step(Input::PreflightDone { refused: vec![] }, at(0));
     m.step(Input::Tick, at(60));
-    m.step(Input::BaselineJudged { blockers: vec![] }, at(60));
+    fit(&mut m, 60);
     assert_eq!(m.phase(), Phase::Armed);
     assert_eq!(m.step(Input::Tick, at(70)), []);
     assert!(
@@ -239,6 +261,54 @@ fn an_unfit_baseline_refuses_unless_a_commander_can_extend_it() {
             assert_eq!(m.step(Input::Tick, at(95)), [Effect::JudgeBaseline]);
         }
     }
+}
+
+#[test]
+fn what_changed_during_the_baseline_is_known_before_anything_is_armed() {
+    for attended in [false, true] {
+        let mut m = machine(attended);
+        m.start();
+        m.step(Input::DeadmanReady, at(0));
+        m.step(Input::PreflightDone { refused: vec![] }, at(0));
+        m.step(Input::Tick, at(60));
+        let judged = m.step(Input::BaselineJudged { blockers: vec![] }, at(60));
+        assert_eq!(judged, [Effect::ReadAgain { look: 1 }]);
+        assert_eq!(
+            m.step(Input::Tick, at(70)),
+            [],
+            "nothing is armed on the old snapshot"
+        );
+        let blockers = vec!["order-0 at lb changes still".to_owned()];
+        let effects = m.step(Input::ReadAgain { look: 1, blockers }, at(71));
+        assert_eq!(closed(&effects).map(|o| o.exit), (!attended).then_some(5));
+        if attended {
+            assert!(matches!(effects[..], [Effect::Emit(Body::CannotArm { .. })]));
+            m.step(Input::Extend(Span::seconds(30)), at(75));
+            assert_eq!(m.step(Input::Tick, at(105)), [Effect::JudgeBaseline]);
+            assert!(fit(&mut m, 105).contains(&Effect::Inject { step: 0 }));
+        }
+    }
+}
+
+#[test]
+fn a_look_from_before_an_extension_arms_nothing() {
+    let mut m = machine(true);
+    m.start();
+    m.step(Input::DeadmanReady, at(0));
+    m.step(Input::PreflightDone { refused: vec![] }, at(0));
+    m.step(Input::Tick, at(60));
+    m.step(Input::BaselineJudged { blockers: vec![] }, at(60));
+    m.step(Input::Extend(Span::seconds(30)), at(61));
+    let late = || Input::ReadAgain {
+        look: 1,
+        blockers: vec![],
+    };
+    assert_eq!(m.step(late(), at(62)), []);
+    m.step(Input::Tick, at(91));
+    let judged = m.step(Input::BaselineJudged { blockers: vec![] }, at(91));
+    assert_eq!(judged, [Effect::ReadAgain { look: 2 }]);
+    assert_eq!(m.step(late(), at(92)), []);
+    assert_eq!(m.phase(), Phase::Baseline);
 }
 
 #[test]

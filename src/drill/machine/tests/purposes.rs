@@ -33,7 +33,7 @@ fn a_rehearsal_ends_no_fault_and_carries_the_whole_playbook_out() {
     m.step(Input::DeadmanReady, at(0));
     m.step(Input::PreflightDone { refused: vec![] }, at(0));
     m.step(Input::Tick, at(60));
-    m.step(Input::BaselineJudged { blockers: vec![] }, at(60));
+    fit(&mut m, 60);
     let ended = m.step(Input::Tick, at(70));
     assert!(!ended.contains(&Effect::StopStep { step: 0 }), "{ended:?}");
     m.step(Input::Tick, at(75));
@@ -60,7 +60,7 @@ fn a_rehearsal_that_the_guard_ends_puts_back_only_what_differs() {
     m.step(Input::DeadmanReady, at(0));
     m.step(Input::PreflightDone { refused: vec![] }, at(0));
     m.step(Input::Tick, at(60));
-    m.step(Input::BaselineJudged { blockers: vec![] }, at(60));
+    fit(&mut m, 60);
     m.step(guard(Health::Broken), at(65));
     m.step(over(StepId::Faults), at(65));
     assert_eq!(m.step(over(StepId::Injector), at(65)), [Effect::Assess]);

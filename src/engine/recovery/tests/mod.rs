@@ -1,5 +1,6 @@
 //! Recovery against real systems (Redis, HAProxy) and against services that answer as the documented ones do.
 
+mod again;
 mod bad_luck;
 mod breakers;
 mod commands;
@@ -245,6 +246,7 @@ async fn preflight_asks_many_at_once_but_never_all() {
     });
     let answers = gently(asked).await;
     assert_eq!(
+    sendable(|s| read_again(&s.plan, &s.drivers, &s.snapshot));
         answers,
         (0..100).collect::<Vec<_>>(),
         "in the order of the targets"
