@@ -8,6 +8,7 @@
 mod cluster;
 mod glob;
 mod key;
+mod mode;
 mod node;
 mod remove;
 mod rights;
@@ -160,7 +161,11 @@ impl RedisServer {
     /// Connects to the masters as they are now.
     async fn masters(&self) -> Result<Masters, DriverError> {
         Ok(match &self.place {
-            RedisPlace::Address(address) => Masters::One(self.access.open(&self.what, address).await?),
+            RedisPlace::Address(address) => {
+                let mut node = self.access.open(&self.what, address).await?;
+                mode::proves_single(&mut node).await?;
+                Masters::One(node)
+            }
             RedisPlace::Sentinel(s) => {
                 let address = sentinel::master(&self.sentinels, &self.what, &s.master, &s.addresses).await?;
                 Masters::One(self.access.open(&self.what, &address).await?)

@@ -94,6 +94,7 @@ pub(super) fn refused(what: String, error: &DriverError) -> Check {
             "give allclear's user this right: without it recovery could not put this back"
         }
         DriverError::NotThere { .. } | DriverError::Place(_) => "correct the name in the drill file",
+        DriverError::Setup { .. } => "correct it where the environment is described, in allclear.yaml",
         DriverError::TooMany { .. } => "narrow the pattern, or raise at_most if all of them are meant",
         _ => "look at the system: it does not answer as this driver needs",
     };

@@ -2,7 +2,7 @@
 
 use super::{flags::playbook, *};
 use crate::{
-    drivers::redis::testing::{ask_at, cluster, redis_server, tls_server, watched},
+    drivers::redis::testing::{RedisPart, ask_at, cluster, redis_server, tls_server, watched},
     model::{environment::Redis, ids::ServerName},
 };
 
@@ -166,4 +166,32 @@ async fn in_a_cluster_old_flags_are_kept_whole_and_new_ones_removed() {
     let part = cluster().await;
     let servers = part.nodes.iter().map(|n| n.address.as_str()).collect();
     kept_and_removed(Place::at(part.named(), servers, true)).await;
+}
+
+/// What preflight says of a plain address.
+async fn refused_at(redis: &RedisPart) -> String {
+    let place = Place::at(redis.named(), vec![&redis.address], false);
+    let stage = stage(place.environment(), playbook(10));
+    let (_, checks) = read_snapshot(&stage.scene.plan, &stage.scene.drivers).await;
+    assert_eq!(
+        checks[0].outcome,
+        crate::model::event::CheckOutcome::Refused,
+        "{checks:?}"
+    );
+    checks[0].found.clone()
+}
+
+#[tokio::test]
+async fn a_node_of_a_cluster_is_no_server_of_its_own_whatever_lies_on_it() {
+    let part = cluster().await;
+    for node in &part.nodes {
+        let said = refused_at(node).await;
+        assert!(said.contains("write `cluster: {addresses:"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_sentinel_is_no_server_of_flags() {
+    let said = refused_at(&watched().await.sentinel).await;
+    assert!(said.contains("write `sentinel: {master: NAME"), "{said}");
 }
