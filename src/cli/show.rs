@@ -102,8 +102,9 @@ fn page(view: &RunView, header: &Header, lang: Lang) -> Vec<String> {
         ));
         lines.extend(
             left.by_hand
-                .as_ref()
-                .map(|by| format!("  {}  {by}", lang.pick("by hand:", "手工:"))),
+                .iter()
+                .flat_map(|by| by.lines())
+                .map(|line| format!("  {}  {line}", lang.pick("by hand:", "手工:"))),
         );
     }
     lines.extend(ending(view, lang));

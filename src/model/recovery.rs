@@ -138,7 +138,8 @@ pub struct Leftover {
     pub what: String,
     /// Why it could not be put back, or why that is not known.
     pub why: String,
-    /// A command that works when typed. Never holds a secret.
+    /// A command that works when typed; where it would do more than a drill may, a look in a line of its own comes first.
+    /// Never holds a secret.
     pub by_hand: Option<String>,
     /// Seen to be there, or only not seen to be gone.
     pub certainty: Certainty,

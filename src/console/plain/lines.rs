@@ -212,12 +212,10 @@ fn write_leftover(out: &mut impl Write, left: &Leftover, lang: Lang) -> io::Resu
         harmless(&left.why, MAX_COMMAND)
     )?;
     match &left.by_hand {
-        Some(command) => writeln!(
-            out,
-            "  {} {}",
-            lang.pick("by hand:", "手工:"),
-            harmless(command, MAX_COMMAND)
-        ),
+        Some(command) => command.lines().try_for_each(|line| {
+            let title = lang.pick("by hand:", "手工:");
+            writeln!(out, "  {title} {}", harmless(line, MAX_COMMAND))
+        }),
         None => Ok(()),
     }
 }

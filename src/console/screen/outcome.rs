@@ -150,10 +150,9 @@ fn leftover(scene: &Scene<'_>, left: &Leftover, width: usize) -> Vec<Strip> {
         Some(command) => {
             let title = scene.t("by hand: ", "手工: ");
             let indent = crate::console::cells::width(title);
-            for (index, part) in wrap(command, width.saturating_sub(indent + 4))
-                .into_iter()
-                .enumerate()
-            {
+            let room = width.saturating_sub(indent + 4);
+            let parts = command.lines().flat_map(|line| wrap(line, room));
+            for (index, part) in parts.enumerate() {
                 let title = if index == 0 { title } else { "" };
                 lines.push(
                     Strip::default()

@@ -15,6 +15,19 @@ use super::by_hand::quoted;
 /// More keys than that are found by their glob again, instead of being named.
 const NAMED_KEYS: usize = 100;
 
+/// Where it is not known what the drill caused: deletes all that match except those that were there before, and nothing if they are
+/// more than the drill allows.
+pub(super) fn delete_if_few(server: &Redis, pattern: &str, at_most: u32, before: &FlagsSeen) -> String {
+    let cli = Cli::to(server);
+    let (delete, found) = (before.removal.command(), cli.scan_but(pattern, before));
+    let few = (at_most as usize).saturating_sub(before.keys.len());
+    cli.with_its_place(&format!(
+        "n=$({found} | wc -l); if [ \"$n\" -le {few} ]; then {found} | sed 's/^/{delete} /' | {}; \
+         else echo \"$n flags match, more than at_most: none is deleted\"; fi",
+        cli.at_master()
+    ))
+}
+
 /// Deletes the flags that the drill caused: those named, or all that match the glob except those that were there before.
 pub(super) fn delete_flags(
     server: &Redis,
@@ -31,21 +44,27 @@ pub(super) fn delete_flags(
                 .map(|key| format!(" {}", quoted(&format!("{delete} {}", repr(key)))));
             format!("printf '%s\\n'{}", lines.collect::<String>())
         }
-        _ => {
-            let but: String = before
-                .keys
-                .iter()
-                .map(|key| format!(" -e {}", quoted(&repr(&Key::shown_as(key)))))
-                .collect();
-            let filter = match but.is_empty() {
-                true => String::new(),
-                false => format!(" | grep -vxF{but}"),
-            };
-            // A key a line, quoted as redis-cli reads it: a key may hold any byte.
-            format!("{}{filter} | sed 's/^/{delete} /'", cli.scan(&quoted(pattern)))
-        }
+        // A key a line, quoted as redis-cli reads it: a key may hold any byte.
+        _ => format!("{} | sed 's/^/{delete} /'", cli.scan_but(pattern, before)),
     };
     cli.with_its_place(&format!("{keys} | {}", cli.at_master()))
+}
+
+/// Where more match than the drill allows, a person looks first: the first line counts them and changes nothing, the second
+/// says how many it deletes, and deletes them.
+pub(super) fn look_then_delete(
+    server: &Redis,
+    pattern: &str,
+    (count, at_most): (usize, u32),
+    before: &FlagsSeen,
+) -> String {
+    let cli = Cli::to(server);
+    let look = cli.with_its_place(&format!("{} | wc -l", cli.scan_but(pattern, before)));
+    let (kept, more) = (before.keys.len(), "or more");
+    let deletes = count.saturating_sub(kept);
+    let said = format!("this deletes {deletes} flags {more}: {count} {more} match, at_most is {at_most}");
+    let delete = delete_flags(server, pattern, &BTreeSet::new(), before);
+    format!("{look}\n: {}; {delete}", quoted(&said))
 }
 
 /// A key as `redis-cli` writes and reads it.
@@ -114,6 +133,20 @@ impl<'a> Cli<'a> {
             }
             _ => format!("{} {what}", self.at_master()),
         }
+    }
+
+    /// The keys that match, except those that were there before.
+    fn scan_but(&self, pattern: &str, before: &FlagsSeen) -> String {
+        let but: String = before
+            .keys
+            .iter()
+            .map(|key| format!(" -e {}", quoted(&repr(&Key::shown_as(key)))))
+            .collect();
+        let filter = match but.is_empty() {
+            true => String::new(),
+            false => format!(" | grep -vxF{but}"),
+        };
+        format!("{}{filter}", self.scan(&quoted(pattern)))
     }
 
     /// The command, after the master (or the masters) have been asked for.

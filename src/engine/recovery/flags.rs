@@ -95,8 +95,6 @@ impl Entry<'_> {
     }
 
     fn leftover(&self, scene: &Scene, caused: Result<&BTreeSet<Key>, &DriverError>, why: String) -> Leftover {
-        let none = BTreeSet::new();
-        let keys = *caused.as_ref().unwrap_or(&&none);
         let count = match caused {
             Ok(keys) => format!("{} flags", keys.len()),
             Err(_) => "flags".to_owned(),
@@ -105,7 +103,7 @@ impl Entry<'_> {
             step: StepId::Flags,
             what: format!("{count} {} in Redis {}", self.pattern, self.server),
             why,
-            by_hand: self.by_hand(scene, keys),
+            by_hand: self.by_hand(scene, caused),
             certainty: if caused.is_ok() {
                 Certainty::Seen
             } else {
@@ -114,14 +112,17 @@ impl Entry<'_> {
         }
     }
 
-    fn by_hand(&self, scene: &Scene, caused: &BTreeSet<Key>) -> Option<String> {
+    fn by_hand(&self, scene: &Scene, caused: Result<&BTreeSet<Key>, &DriverError>) -> Option<String> {
         let server = scene.plan.environment.redis.get(self.server)?;
-        Some(by_hand_redis::delete_flags(
-            server,
-            self.pattern,
-            caused,
-            self.before?,
-        ))
+        let before = self.before?;
+        Some(match caused {
+            // The bound stands for people as well: they decide once they know how many there are.
+            Err(DriverError::TooMany { count, at_most, .. }) => {
+                by_hand_redis::look_then_delete(server, self.pattern, (*count, *at_most), before)
+            }
+            Err(_) => by_hand_redis::delete_if_few(server, self.pattern, self.at_most, before),
+            Ok(caused) => by_hand_redis::delete_flags(server, self.pattern, caused, before),
+        })
     }
 }
 

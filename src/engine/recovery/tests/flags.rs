@@ -120,9 +120,43 @@ async fn more_flags_than_at_most_are_refused_and_none_is_deleted() {
     let end = super::super::flags(&stage.scene).await;
     assert_eq!(end.state, StepState::Failed, "{}", end.detail);
     assert_eq!(redis.keys().await.len(), 3);
-    // By hand: everything but what was there before.
-    type_by_hand(end.leftovers[0].by_hand.as_deref().unwrap()).await;
+    // By hand: a look first, then everything but what was there before.
+    let by_hand = end.leftovers[0].by_hand.as_deref().unwrap();
+    let [look, delete] = by_hand.lines().collect::<Vec<_>>()[..] else {
+        panic!("{by_hand}");
+    };
+    assert_eq!(type_by_hand(look).await.trim(), "2");
+    assert_eq!(
+        redis.keys().await.len(),
+        3,
+        "what at_most protects is not deleted by a look"
+    );
+    assert!(
+        delete.contains("this deletes 2 flags or more: 3 or more match, at_most is 2"),
+        "{delete}"
+    );
+    type_by_hand(delete).await;
     assert_eq!(redis.keys().await, ["degrade:order:old"]);
+}
+
+#[tokio::test]
+async fn by_hand_after_an_unread_server_nothing_is_deleted_beyond_at_most() {
+    let mut redis = redis_server(&[]).await;
+    let stage = ready(&redis, 2).await;
+    let folder = redis.kill();
+    let end = super::super::flags(&stage.scene).await;
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    let by_hand = end.leftovers[0].by_hand.as_deref().unwrap();
+    redis.start_again(folder).await;
+    redis
+        .set(&["degrade:order:1", "degrade:order:2", "degrade:order:3"])
+        .await;
+    let said = type_by_hand(by_hand).await;
+    assert!(said.contains("3 flags match, more than at_most"), "{said}");
+    assert_eq!(redis.keys().await.len(), 3);
+    redis.ask(&["DEL", "degrade:order:3"]).await;
+    type_by_hand(by_hand).await;
+    assert!(redis.keys().await.is_empty());
 }
 
 #[tokio::test]

@@ -105,7 +105,19 @@ async fn kept_and_removed(place: Place<'_>) {
     place.say(&["SET", &caused()[4], "1"]);
     let end = super::super::flags(&stage.scene).await;
     assert_eq!(end.state, StepState::Failed, "more than at_most: {}", end.detail);
-    type_by_hand(end.leftovers[0].by_hand.as_deref().unwrap()).await;
+    let (look, delete) = end.leftovers[0]
+        .by_hand
+        .as_deref()
+        .unwrap()
+        .split_once('\n')
+        .unwrap();
+    let counted: usize = type_by_hand(look).await.trim().parse().unwrap();
+    assert_eq!(
+        place.keys().await.len(),
+        before.len() + counted,
+        "a look deletes nothing"
+    );
+    type_by_hand(delete).await;
     assert_eq!(place.keys().await, before);
     assert_eq!(dumps(), old);
     assert!(left_behind(&stage.scene).await.is_empty());
