@@ -14,6 +14,7 @@ use super::{
 };
 use crate::model::{
     ids::{FaultId, InstanceName},
+    playbook::SentinelRules,
     recovery::{StepId, StepState},
     sample::{Query, Reading},
     undo::ChangeIntent,
@@ -29,6 +30,10 @@ struct Seen {
     bad_guard: Option<String>,
     restarted: BTreeSet<InstanceName>,
     answered: BTreeSet<FaultId>,
+    /// Lists of rules that were set, and whose set was not answered with success.
+    unproved: BTreeSet<(InstanceName, SentinelRules)>,
+    /// Pools that were given up.
+    stuck: BTreeSet<Query>,
 }
 
 impl Default for Seen {
@@ -39,6 +44,8 @@ impl Default for Seen {
             bad_guard: Some("not read yet".into()),
             restarted: BTreeSet::new(),
             answered: BTreeSet::new(),
+            unproved: BTreeSet::new(),
+            stuck: BTreeSet::new(),
         }
     }
 }
@@ -64,6 +71,10 @@ impl Shared {
         self.write(|seen| seen.restarted.extend(instances));
     }
 
+    pub fn unproved(&self, lists: impl IntoIterator<Item = (InstanceName, SentinelRules)>) {
+        self.write(|seen| seen.unproved.extend(lists));
+    }
+
     pub fn answered(&self, fault: &FaultId) {
         self.write(|seen| {
             seen.answered.insert(fault.clone());
@@ -84,8 +95,12 @@ impl EngineBus {
 
 impl Bus for EngineBus {
     fn intend(&self, change: ChangeIntent) -> BoxFuture<'_, ()> {
-        if let ChangeIntent::Restart { instance } = &change {
-            self.shared.restarted([instance.clone()]);
+        match &change {
+            ChangeIntent::Restart { instance } => self.shared.restarted([instance.clone()]),
+            ChangeIntent::Rules { instance, rules, .. } => {
+                self.shared.unproved([(instance.clone(), *rules)]);
+            }
+            _ => {}
         }
         Box::pin(async move {
             let (written, durable) = oneshot::channel();
@@ -113,6 +128,28 @@ impl Bus for EngineBus {
 
     fn restarted(&self, instance: &InstanceName) -> bool {
         self.shared.read(|seen| seen.restarted.contains(instance))
+    }
+
+    fn rules_unproved(&self, instance: &InstanceName, rules: SentinelRules) -> bool {
+        let list = (instance.clone(), rules);
+        self.shared.read(|seen| seen.unproved.contains(&list))
+    }
+
+    fn rules_proved(&self, instance: &InstanceName, rules: SentinelRules) {
+        let list = (instance.clone(), rules);
+        self.shared
+            .write(|seen| seen.unproved.retain(|known| *known != list));
+    }
+
+    fn is_stuck(&self, pool: &Query) -> bool {
+        self.shared.read(|seen| seen.stuck.contains(pool))
+    }
+
+    fn stuck(&self, pool: &Query, stuck: bool) {
+        self.shared.write(|seen| {
+            seen.stuck.retain(|known| known != pool);
+            seen.stuck.extend(stuck.then(|| pool.clone()));
+        });
     }
 
     fn answered(&self, fault: &FaultId) -> bool {

@@ -155,6 +155,8 @@ async fn last_read(
     let mut again: Vec<StepId> = found.iter().map(|l| l.step).collect();
     // A fault that was never read back as gone may land still: one look that finds nothing proves nothing.
     again.extend((!intents.is_empty()).then_some(StepId::Faults));
+    // A pool is only looked at: with traffic back nothing is taken out or restarted for it any more.
+    again.retain(|step| *step != StepId::Pools);
     again.sort_unstable();
     again.dedup();
     for step in &again {

@@ -6,6 +6,7 @@ use crate::model::{
     event::{Body, Event, Header, Hits, Outcome},
     ids::{FaultId, InstanceName, ServerName},
     phase::{Cause, Phase},
+    playbook::SentinelRules,
     recovery::{Leftover, Milestone, StepId, StepReport},
     sheet::{RowId, RowState},
     snapshot::{BaselineLevels, Snapshot},
@@ -122,6 +123,14 @@ impl Facts {
     pub fn quotas_changed(&self) -> impl Iterator<Item = &ServerName> {
         self.changes.iter().filter_map(|change| match change {
             ChangeIntent::Quota { cluster, .. } => Some(cluster),
+            _ => None,
+        })
+    }
+
+    /// The lists of rules that recovery has set, or was about to: what the sets were answered with is not on record.
+    pub fn rules_set(&self) -> impl Iterator<Item = (InstanceName, SentinelRules)> {
+        self.changes.iter().filter_map(|change| match change {
+            ChangeIntent::Rules { instance, rules, .. } => Some((instance.clone(), *rules)),
             _ => None,
         })
     }

@@ -11,7 +11,7 @@ use crate::{
     model::{
         ids::InstanceName,
         playbook::{Breakers, SentinelRules},
-        recovery::{Leftover, StepId, StepState},
+        recovery::{Certainty, Leftover, StepId, StepState},
         undo::ChangeIntent,
     },
 };
@@ -115,6 +115,7 @@ pub(super) async fn put_back(scene: &Scene) -> StepEnd {
 pub(super) async fn not_as_before(scene: &Scene) -> Vec<Leftover> {
     let kept = kept(scene);
     let look = async |list: &Kept<'_>| match list.is_as_before(scene).await {
+        Ok(true) if list.is_unproved(scene) => Some(list.unproved()),
         Ok(true) => None,
         Ok(false) => Some(list.differs("another list stands there now")),
         Err(error) => Some(list.unread(&error)),
@@ -136,8 +137,9 @@ impl Kept<'_> {
 
     async fn put_back(&self, scene: &Scene) -> Put {
         match self.is_as_before(scene).await {
-            Ok(true) => return Put::AsBefore,
-            Ok(false) => {}
+            Ok(true) if !self.is_unproved(scene) => return Put::AsBefore,
+            // It stands, and whether it would after a restart is not known: set once more, the answer tells.
+            Ok(_) => {}
             Err(error) => return Put::Left(self.unread(&error)),
         }
         let change = ChangeIntent::Rules {
@@ -149,15 +151,32 @@ impl Kept<'_> {
         let base = self.base.as_deref().unwrap_or_default();
         let set = || scene.drivers.sentinel().set(base, self.which, self.list);
         let asked = scene.persist(scene.deadline(), set).await;
+        if asked.is_ok() {
+            scene.bus.rules_proved(self.instance, self.which);
+        }
         match (self.is_as_before(scene).await, asked) {
             // It stands, and was said not to stand where it comes from: it would go with the next change there.
             (Ok(true), Err(error @ DriverError::Refused { status: None, .. })) => {
                 Put::Left(self.differs(&error.to_string()))
             }
-            (Ok(true), _) => Put::Back,
+            (Ok(true), Ok(())) => Put::Back,
+            (Ok(true), Err(_)) => Put::Left(self.unproved()),
             (Ok(false), Err(error)) => Put::Left(self.differs(&error.to_string())),
             (Ok(false), Ok(())) => Put::Left(self.differs("set, and another list stands there all the same")),
             (Err(error), _) => Put::Left(self.unread(&error)),
+        }
+    }
+
+    fn is_unproved(&self, scene: &Scene) -> bool {
+        scene.bus.rules_unproved(self.instance, self.which)
+    }
+
+    /// It stands in the instance's memory, and nothing has said that it stands where the instance takes its rules from.
+    fn unproved(&self) -> Leftover {
+        let why = "set, and the set was not answered `success`: the source that the instance takes its rules from may have other ones, which come back with its next change or a restart";
+        Leftover {
+            certainty: Certainty::Unknown,
+            ..self.differs(why)
         }
     }
 

@@ -7,21 +7,23 @@ use super::{
     faults::by_hand_run,
     flags, gateway,
     injector::{injectors, sort},
-    retry, seen, together, unread,
+    pools_left, retry, seen, together, unread,
 };
 
-/// Everything that is not as it was: rules with the run's mark, weights and states, breakers, flags, retry queues.
+/// Everything that is not as it was: rules with the run's mark, weights and states, breakers, flags, retry queues, pools that
+/// were given up.
 /// Empty means: all of it was read, and is as before.
 pub async fn left_behind(scene: &Scene) -> Vec<Leftover> {
-    let (rules, loads, gateway, breakers, flags, queues) = tokio::join!(
+    let (rules, loads, gateway, breakers, flags, queues, pools) = tokio::join!(
         rules(scene),
         loads(scene),
         gateway::differences(scene, StepId::Traffic),
         breaker_steps::not_as_before(scene),
         flags::still_there(scene),
         retry::left(scene),
+        pools_left::not_as_before(scene),
     );
-    [rules, loads, gateway, breakers, flags, queues].concat()
+    [rules, loads, gateway, breakers, flags, queues, pools].concat()
 }
 
 async fn loads(scene: &Scene) -> Vec<Leftover> {

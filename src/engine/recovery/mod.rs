@@ -26,6 +26,7 @@ mod gateway_target;
 mod injector;
 mod left;
 mod pools;
+mod pools_left;
 mod pools_restart;
 mod ramp;
 mod ramp_watch;
@@ -55,6 +56,7 @@ use crate::{
     model::{
         ids::{FaultId, InstanceName},
         plan::Plan,
+        playbook::SentinelRules,
         recovery::{Certainty, Leftover, StepId, StepState},
         sample::{Query, Reading},
         snapshot::Snapshot,
@@ -63,9 +65,9 @@ use crate::{
     },
 };
 
+pub use again::{Again, read_again};
 pub use breaker_steps::breakers_open;
 pub use command::command;
-pub use again::{Again, read_again};
 pub use faults::{end_faults, faults, left_silent, try_on};
 pub use flags::flags;
 pub use gateway::drain;
@@ -114,6 +116,18 @@ pub trait Bus: Send + Sync {
     fn guard_holds(&self) -> Option<String>;
     /// Whether a restart of the instance was already intended in this run, by whatever keeper.
     fn restarted(&self, instance: &InstanceName) -> bool;
+    /// Whether a list of rules was set in this run, by whatever keeper, and no set of it was answered with success since.
+    fn rules_unproved(&self, _instance: &InstanceName, _rules: SentinelRules) -> bool {
+        false
+    }
+    /// A set of the list was answered with success.
+    fn rules_proved(&self, _instance: &InstanceName, _rules: SentinelRules) {}
+    /// Whether the step has given this pool up, and it was not seen idle since.
+    fn is_stuck(&self, _pool: &Query) -> bool {
+        false
+    }
+    /// The pool was given up, or seen idle.
+    fn stuck(&self, _pool: &Query, _stuck: bool) {}
     /// Whether the creation of the fault was answered, well or not. One without an answer may still land, so that its
     /// absence is believed only after a while.
     fn answered(&self, _fault: &FaultId) -> bool {

@@ -112,12 +112,12 @@ impl<'a> Watch<'a> {
     }
 }
 
-fn whole(pool: &PoolDrain) -> Query {
+pub(super) fn whole(pool: &PoolDrain) -> Query {
     Query::new(&pool.metric, pool.scope.as_ref())
 }
 
 /// The queries that a pool is judged by: one for each target, if the metric has a series of any of them; else the whole.
-fn queries<'a>(scene: &'a Scene, pool: &PoolDrain) -> Vec<(Query, Vec<&'a InstanceName>)> {
+pub(super) fn queries<'a>(scene: &'a Scene, pool: &PoolDrain) -> Vec<(Query, Vec<&'a InstanceName>)> {
     let targets = &scene.plan.drill.targets.instances;
     let each = targets.iter().map(|i| (whole(pool).of_instance(i), vec![i]));
     let each: Vec<_> = each.collect();
@@ -183,6 +183,7 @@ async fn drained(scene: &Scene, mut watch: Watch<'_>) -> StepEnd {
                 None => None,
             };
             if unready.is_none() {
+                scene.bus.stuck(&watch.query, false);
                 return idle(&watch, first, restarted);
             }
         }
@@ -238,6 +239,7 @@ fn stuck(scene: &Scene, watch: &Watch<'_>, why: &str) -> StepEnd {
         ),
         None => ("not known".to_owned(), Certainty::Unknown),
     };
+    scene.bus.stuck(&watch.query, true);
     let name = watch.name();
     let leftover = Leftover {
         step: StepId::Pools,

@@ -15,6 +15,7 @@ mod preflight;
 mod redis_luck;
 mod redis_places;
 mod retry;
+mod rules;
 mod stand;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -38,6 +39,27 @@ use crate::{
 /// What the keeper knows of a query.
 type Readings = Box<dyn Fn(&Query) -> Option<Reading> + Send + Sync>;
 
+/// A set that its readers share.
+pub(super) struct SharedSet<T>(std::sync::RwLock<std::collections::BTreeSet<T>>);
+
+impl<T: Ord> Default for SharedSet<T> {
+    fn default() -> Self {
+        Self(std::sync::RwLock::default())
+    }
+}
+
+impl<T: Ord> SharedSet<T> {
+    fn has(&self, item: &T) -> bool {
+        self.0.read().unwrap().contains(item)
+    }
+
+    fn put(&self, item: T, there: bool) {
+        let mut set = self.0.write().unwrap();
+        set.retain(|known| *known != item);
+        set.extend(there.then_some(item));
+    }
+}
+
 /// A keeper that writes everything down in memory.
 pub(super) struct Ledger {
     intents: mpsc::UnboundedSender<ChangeIntent>,
@@ -45,6 +67,8 @@ pub(super) struct Ledger {
     reading: Readings,
     guard: Box<dyn Fn() -> Option<String> + Send + Sync>,
     restarted: AtomicBool,
+    unproved: SharedSet<(InstanceName, SentinelRules)>,
+    stuck: SharedSet<Query>,
     answered: bool,
     /// A change goes on once it gets a permit.
     gate: Arc<Semaphore>,
@@ -56,6 +80,9 @@ impl Bus for Ledger {
     fn intend(&self, change: ChangeIntent) -> BoxFuture<'_, ()> {
         if matches!(change, ChangeIntent::Restart { .. }) {
             self.restarted.store(true, Relaxed);
+        }
+        if let ChangeIntent::Rules { instance, rules, .. } = &change {
+            self.unproved.put((instance.clone(), *rules), true);
         }
         self.intents.send(change).unwrap();
         let dies = (self.dies)();
@@ -79,6 +106,18 @@ impl Bus for Ledger {
     }
     fn restarted(&self, _: &InstanceName) -> bool {
         self.restarted.load(Relaxed)
+    }
+    fn rules_unproved(&self, instance: &InstanceName, rules: SentinelRules) -> bool {
+        self.unproved.has(&(instance.clone(), rules))
+    }
+    fn rules_proved(&self, instance: &InstanceName, rules: SentinelRules) {
+        self.unproved.put((instance.clone(), rules), false);
+    }
+    fn is_stuck(&self, pool: &Query) -> bool {
+        self.stuck.has(pool)
+    }
+    fn stuck(&self, pool: &Query, stuck: bool) {
+        self.stuck.put(pool.clone(), stuck);
     }
     fn answered(&self, _: &FaultId) -> bool {
         self.answered
@@ -150,6 +189,8 @@ pub(super) fn staged(
         reading: Box::new(|_| None),
         guard: Box::new(|| None),
         restarted: AtomicBool::new(false),
+        unproved: SharedSet::default(),
+        stuck: SharedSet::default(),
         answered: true,
         gate: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)),
         dies: Box::new(|| false),
@@ -203,6 +244,7 @@ fn every_step_can_run_on_any_thread() {
     sendable(left_behind);
     sendable(needs_repair);
     sendable(|s| read_snapshot(&s.plan, &s.drivers));
+    sendable(|s| read_again(&s.plan, &s.drivers, &s.snapshot));
 }
 
 #[tokio::test]
@@ -246,7 +288,6 @@ async fn preflight_asks_many_at_once_but_never_all() {
     });
     let answers = gently(asked).await;
     assert_eq!(
-    sendable(|s| read_again(&s.plan, &s.drivers, &s.snapshot));
         answers,
         (0..100).collect::<Vec<_>>(),
         "in the order of the targets"

@@ -347,3 +347,58 @@ async fn a_restarted_instance_is_waited_for_until_it_says_that_it_is_ready() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_pool_that_was_given_up_is_left_until_it_is_seen_idle() {
+    let (stand, restarts) = restartable().await;
+    let busy = Arc::new(AtomicU64::new(50));
+    let now = busy.clone();
+    let stage = stage_with(
+        environment(&[("order", "order-0", &stand.address)]),
+        playbook(Span::millis(200)),
+        readings(restarts, move |_, _| now.load(Relaxed) as f64),
+        Secrets::none(),
+        SHORT,
+    );
+    assert!(
+        left_behind(&stage.scene).await.is_empty(),
+        "busy with traffic, and nobody gave it up"
+    );
+    assert_eq!(super::super::pools(&stage.scene).await.state, StepState::Failed);
+    let left = left_behind(&stage.scene).await;
+    assert_eq!(
+        (left.len(), left[0].step, left[0].certainty),
+        (1, StepId::Pools, Certainty::Seen)
+    );
+    assert!(
+        left[0].what.contains("50 busy, idle is at most 5") && left[0].by_hand.is_some(),
+        "{left:?}"
+    );
+    busy.store(2, Relaxed);
+    assert!(left_behind(&stage.scene).await.is_empty());
+    busy.store(20, Relaxed);
+    assert!(
+        left_behind(&stage.scene).await.is_empty(),
+        "it was idle once: that is traffic"
+    );
+}
+
+#[tokio::test]
+async fn a_restarted_instance_that_is_not_ready_at_the_end_is_left() {
+    let (stand, restarts) = slow_to_start(u64::MAX).await;
+    let mut book = playbook(Span::millis(300));
+    book.pools[0].ready = Some("http://{instance}/ready".into());
+    let seen = restarts.clone();
+    let idle_after = by_instance(move |_| if seen.load(Relaxed) == 0 { 50.0 } else { 1.0 });
+    let environment = environment(&[("order", "order-0", &stand.address)]);
+    let stage = stage_with(environment, book, idle_after, Secrets::none(), SHORT);
+    assert!(
+        left_behind(&stage.scene).await.is_empty(),
+        "not restarted: not asked"
+    );
+    assert_eq!(super::super::pools(&stage.scene).await.state, StepState::Failed);
+    let left = left_behind(&stage.scene).await;
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert!(left[0].what.starts_with("order-0, restarted"), "{left:?}");
+    assert!(left[0].why.contains("order-0 is not ready"), "{left:?}");
+}
