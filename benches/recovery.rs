@@ -80,6 +80,7 @@ fn take_over(plan: Plan, facts: Facts) -> Engine {
         damage: Vec::new(),
         facts: Box::new(facts),
         cause: Cause::Asked { by: "bench".into() },
+        pause: Span::ZERO,
     };
     Engine::start(plan, begin)
 }

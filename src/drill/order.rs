@@ -47,6 +47,8 @@ pub(super) struct Recovering {
     assessing: bool,
     commands: Vec<CommandState>,
     reached: BTreeSet<Milestone>,
+    /// Until then nothing follows the first step: keepers before this one have died one after another.
+    pause: Option<Moment>,
     /// What only a command's own report tells: it cannot be read again at the end.
     pub reported: Vec<Leftover>,
 }
@@ -89,6 +91,7 @@ impl Recovering {
             assessing: false,
             commands,
             reached: BTreeSet::new(),
+            pause: None,
             reported: Vec::new(),
         }
     }
@@ -154,10 +157,23 @@ impl Recovering {
         self.needed = Some(needed);
     }
 
+    /// Nothing but the first step begins before `until`: to stop a fault is safe and urgent, whatever made keepers die.
+    pub fn pause_until(&mut self, until: Moment) {
+        self.pause = Some(until);
+    }
+
+    /// Whether a pause has just ended. Says so once.
+    pub fn pause_ends(&mut self, now: Moment) -> bool {
+        self.pause.take_if(|until| now >= *until).is_some()
+    }
+
     /// What can begin now. Marks it as begun.
     pub fn next(&mut self) -> Vec<Next> {
         for stage in STAGES {
             if stage.iter().all(|s| self.lets_go_on(*s)) {
+                if self.pause.is_some() {
+                    return Vec::new();
+                }
                 match self.commands_after(stage) {
                     Some(waiting) => return waiting,
                     None => continue,

@@ -113,7 +113,17 @@ impl Engine {
                 let effects = self.machine.start();
                 self.effects.extend(effects);
             }
-            Begin::TakeOver { facts, damage, cause } => self.take_over(*facts, damage, cause),
+            Begin::TakeOver {
+                facts,
+                damage,
+                cause,
+                pause,
+            } => {
+                self.take_over(*facts, damage, cause);
+                if pause > Span::ZERO {
+                    self.machine.pause_after_faults(self.clock.now() + pause);
+                }
+            }
         }
         self.carry_out().await;
     }

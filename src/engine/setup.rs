@@ -70,6 +70,8 @@ pub enum Begin {
         damage: Vec<String>,
         /// Why.
         cause: Cause,
+        /// How long nothing follows once the faults are stopped: keepers before this one have died one after another.
+        pause: Span,
     },
 }
 

@@ -17,8 +17,19 @@ const FIRST: Span = Span::seconds(5);
 /// The longest pause: the faults' own expiry is about as far away.
 const LONGEST: Span = Span::seconds(60);
 
+/// How long a keeper waits at most before it stops the faults: long enough that one which dies of that itself is not started
+/// again without pause.
+const BEFORE_FAULTS: Span = Span::seconds(1);
+
 /// How often the deadman hears that this keeper only waits.
 const BEAT: Span = Span::millis(250);
+
+/// A pause in two: what comes before the faults are stopped, and what comes after. To stop them is safe and urgent, so that the
+/// first keeper that pauses at all does it at once; one that follows it may have died of just that.
+pub(super) fn around_the_faults(pause: Span) -> (Span, Span) {
+    let before = if pause > FIRST { BEFORE_FAULTS } else { Span::ZERO };
+    (before, Span(pause.0.saturating_sub(before.0)))
+}
 
 /// How long the keeper that takes over at `now` waits, after those that took over before it, oldest first. Zero unless
 /// three of them lie within a minute; then longer with each that did not last longer than its own pause and a minute.
@@ -88,6 +99,15 @@ mod tests {
         }
         assert!(pauses.is_sorted(), "{pauses:?}");
         assert_eq!(pauses.last(), Some(&LONGEST));
+    }
+
+    #[test]
+    fn faults_are_stopped_before_the_pause_and_never_without_any_rest() {
+        let seconds = Span::seconds;
+        assert_eq!(around_the_faults(Span::ZERO), (Span::ZERO, Span::ZERO));
+        assert_eq!(around_the_faults(seconds(5)), (Span::ZERO, seconds(5)));
+        assert_eq!(around_the_faults(seconds(10)), (seconds(1), seconds(9)));
+        assert_eq!(around_the_faults(LONGEST), (seconds(1), seconds(59)));
     }
 
     #[test]

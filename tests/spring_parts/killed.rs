@@ -15,6 +15,7 @@ use allclear::{
         phase::Cause,
         plan::Plan,
         snapshot::{BaselineLevels, BreakerSeen, Snapshot},
+        time::Span,
         undo::ChangeIntent,
     },
 };
@@ -46,6 +47,7 @@ async fn take_over(plan: Plan, breakers: &[BreakerSeen], changes: usize) -> Opti
         facts: Box::new(facts),
         damage: Vec::new(),
         cause: Cause::Asked { by: "test".into() },
+        pause: Span::ZERO,
     });
     let killed = async {
         let mut seen = 0;

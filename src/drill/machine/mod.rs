@@ -114,6 +114,13 @@ impl Machine {
         (machine, effects)
     }
 
+    /// Stops the faults at once and begins with nothing else before `until`, while everything is being put back.
+    pub fn pause_after_faults(&mut self, until: Moment) {
+        if let State::Recovering(recovering) = &mut self.state {
+            recovering.pause_until(until);
+        }
+    }
+
     /// The phase it is in.
     pub fn phase(&self) -> Phase {
         match self.state {
@@ -205,7 +212,8 @@ impl Machine {
             State::Baseline { .. } | State::Armed { .. } => self.wait_in_silence(now),
             State::Running { .. } => self.run_steps(now),
             State::Verifying(_) => self.verify(now),
-            State::Preflight | State::Recovering(_) | State::Closed => Vec::new(),
+            State::Recovering(_) => self.end_pause(now),
+            State::Preflight | State::Closed => Vec::new(),
         }
     }
 }

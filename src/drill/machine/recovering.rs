@@ -74,6 +74,15 @@ impl Machine {
         effects
     }
 
+    /// Goes on once a pause after the faults is over.
+    pub(super) fn end_pause(&mut self, now: Moment) -> Effects {
+        let ends = match &mut self.state {
+            State::Recovering(recovering) => recovering.pause_ends(now),
+            _ => false,
+        };
+        if ends { self.advance(now) } else { Vec::new() }
+    }
+
     pub(super) fn recovery_input(&mut self, input: Input, now: Moment) -> Effects {
         match (&mut self.state, input) {
             (

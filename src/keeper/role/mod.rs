@@ -116,13 +116,17 @@ pub async fn keep(
     let counting = tokio::spawn(count(hub, to_engine.clone()));
     let signalled = on_signals(to_engine)?;
     ready();
+    let (before, after) = match &entry {
+        Entry::Fresh => (Span::ZERO, Span::ZERO),
+        Entry::TakeOver(_) => pauses(&mut ledger, &takeovers),
+    };
     match &entry {
         // From the first record on there is someone to take over.
         Entry::Fresh => {
             let _ = tokio::time::timeout(DEADMAN_PATIENCE.into(), guarded.wait_for(|up| *up)).await;
         }
         // A recovery waits for nobody, unless those before it have died one after another.
-        Entry::TakeOver(_) => pause(&mut ledger, &takeovers, || beat.send_modify(|n| *n += 1)).await,
+        Entry::TakeOver(_) => pace::wait(before, || beat.send_modify(|n| *n += 1)).await,
     }
 
     let setup = Setup {
@@ -141,6 +145,7 @@ pub async fn keep(
             facts: Box::new(facts),
             damage,
             cause,
+            pause: after,
         },
     };
     let outcome = setup.run(begin).await;
@@ -166,21 +171,24 @@ fn takeovers(events: &[Event]) -> Vec<Moment> {
     taken.map(|e| e.at).collect()
 }
 
-/// Waits if the keepers before died one after another, and says so in the journal.
-async fn pause(ledger: &mut Ledger, takeovers: &[Moment], beat: impl FnMut()) {
+/// How long to wait before the faults are stopped and after it, if the keepers before died one after another; says so in the
+/// journal.
+fn pauses(ledger: &mut Ledger, takeovers: &[Moment]) -> (Span, Span) {
     let pause = pace::pause_before(takeovers, Clock.now());
-    if pause == Span::ZERO {
-        return;
+    let (before, after) = pace::around_the_faults(pause);
+    if pause > Span::ZERO {
+        let first = match before {
+            Span::ZERO => "at once".to_owned(),
+            before => format!("after {before}"),
+        };
+        let what = format!(
+            "{} keepers of this run have died one after another: this one stops the faults {first}, and waits {after} before it \
+             puts back anything else; keeper.log says why they died",
+            takeovers.len()
+        );
+        ledger.emit(Body::Warning(what));
     }
-    let what = format!(
-        "{} keepers of this run have died one after another: this one waits {pause} before it goes on; keeper.log says why \
-         they died",
-        takeovers.len()
-    );
-    if let Err(error) = ledger.emit_durably(Body::Warning(what)).await {
-        tracing::error!(%error, "the pause is not in the journal");
-    }
-    pace::wait(pause, beat).await;
+    (before, after)
 }
 
 /// Removes what only an open run needs: its secrets, and where its socket was.

@@ -339,6 +339,50 @@ fn a_keeper_that_takes_over_recovers_at_once() {
 }
 
 #[test]
+fn a_keeper_after_many_deaths_stops_the_faults_first_and_pauses_then() {
+    let drill = drill(vec![step("a", 10, Start::InOrder, true)]);
+    let schedule = Schedule::of(&drill).unwrap();
+    let cause = Cause::KeeperLost { what: "EOF".into() };
+    let (mut m, effects) = Machine::resume(drill, schedule, Purpose::Drill, [fault()], true, cause, at(9));
+    m.pause_after_faults(at(14));
+    let stop = |e: &Effect| {
+        matches!(
+            e,
+            Effect::Recover {
+                step: StepId::Faults,
+                ..
+            }
+        )
+    };
+    assert!(effects.iter().any(stop), "{effects:?}");
+    m.step(Input::FaultGone(fault()), at(9));
+    let effects = m.step(over(StepId::Faults), at(10));
+    assert!(
+        faults_gone(&effects),
+        "the word comes before the pause: {effects:?}"
+    );
+    let begins = |e: &Effect| {
+        matches!(
+            e,
+            Effect::Recover { .. } | Effect::Assess | Effect::RunCommand { .. }
+        )
+    };
+    assert!(!effects.iter().any(begins), "{effects:?}");
+    assert_eq!(m.step(Input::Tick, at(13)), []);
+    let effects = m.step(Input::Tick, at(14));
+    assert!(
+        effects.iter().any(|e| matches!(
+            e,
+            Effect::Recover {
+                step: StepId::Injector,
+                ..
+            }
+        )),
+        "{effects:?}"
+    );
+}
+
+#[test]
 fn a_surprise_among_the_targets_aborts_and_puts_everything_back() {
     let mut m = running();
     let what = "order-9 has joined job `order`".to_owned();
