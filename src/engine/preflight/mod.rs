@@ -11,7 +11,10 @@ mod targets;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 use tokio::sync::mpsc;
 
@@ -93,6 +96,16 @@ impl Engine {
     }
 }
 
+/// A check that stands for how far the reading is; the next one takes its place.
+fn progress(found: String) -> Check {
+    Check {
+        what: "what recovery may change".to_owned(),
+        outcome: CheckOutcome::Passed,
+        found,
+        next: None,
+    }
+}
+
 struct Inspector {
     plan: Arc<Plan>,
     drivers: Arc<Drivers>,
@@ -117,10 +130,26 @@ impl Inspector {
                 None
             }
         };
-        if let Some(open) = &mut meters {
-            self.source(open).await;
-        }
-        let (snapshot, checks) = recovery::read_snapshot(&self.plan, &self.drivers).await;
+        let (plan, drivers, done) = (self.plan.clone(), self.drivers.clone(), self.done.clone());
+        let told = AtomicBool::new(false);
+        let reading = async {
+            let read = recovery::read_snapshot_telling(&plan, &drivers, |read, of| {
+                told.store(true, Relaxed);
+                let found = format!("{read} of {of} answers read so far");
+                let _ = done.send(Done::Check(progress(found)));
+            });
+            let read = read.await;
+            if told.load(Relaxed) {
+                let _ = done.send(Done::Check(progress("all of it is read".to_owned())));
+            }
+            read
+        };
+        let source = async {
+            if let Some(open) = &mut meters {
+                self.source(open).await;
+            }
+        };
+        let ((snapshot, checks), ()) = tokio::join!(reading, source);
         for check in checks {
             self.check(check);
         }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use futures::future::join_all;
+
 use crate::{
     drivers::{Drivers, error::DriverError, place::Fill, resilience4j, sentinel},
     model::{
@@ -23,8 +25,8 @@ use super::{
 const MAX_RULES: usize = 256 * 1024;
 
 pub(super) async fn read_breakers(plan: &Plan, drivers: &Drivers) -> Part<BreakerSeen> {
-    let mut parts = Vec::new();
-    for (entry, breakers) in plan.drill.recovery.breakers.iter().enumerate() {
+    let entries = plan.drill.recovery.breakers.iter().enumerate();
+    let parts = entries.map(async |(entry, breakers)| {
         let Breakers::Resilience4j {
             actuator,
             callers,
@@ -32,15 +34,12 @@ pub(super) async fn read_breakers(plan: &Plan, drivers: &Drivers) -> Part<Breake
             via,
         } = breakers
         else {
-            continue;
+            return Part::join(Vec::new());
         };
         let what = format!("breakers {} on {callers}", names.join(", "));
         let instances = match instances(plan, callers, &what) {
             Ok(instances) => instances,
-            Err(refused) => {
-                parts.push(nothing_but(refused));
-                continue;
-            }
+            Err(refused) => return nothing_but(refused),
         };
         let look = instances.into_iter().map(async |instance| {
             let base = drivers.places().fill(actuator, at(instance))?;
@@ -57,9 +56,9 @@ pub(super) async fn read_breakers(plan: &Plan, drivers: &Drivers) -> Part<Breake
             proves_via(drivers, via, &base, &seen).await?;
             Ok(seen)
         });
-        parts.push(breaker_part(what, via, gently(look).await));
-    }
-    Part::join(parts)
+        breaker_part(what, via, gently(look).await)
+    });
+    Part::join(join_all(parts).await)
 }
 
 /// Proves that each breaker can be brought back in the playbook's way. Moves none: a breaker that is not closed is sent no
@@ -71,7 +70,7 @@ async fn proves_via(
     seen: &[BreakerSeen],
 ) -> Result<(), DriverError> {
     let resilience4j = drivers.resilience4j();
-    for breaker in seen {
+    let proofs = seen.iter().map(async |breaker| {
         let fill = Fill {
             name: Some(&breaker.name),
             ..at(&breaker.instance)
@@ -90,8 +89,9 @@ async fn proves_via(
             }
             Via::Wait => {}
         }
-    }
-    Ok(())
+        Ok(())
+    });
+    gently(proofs).await.into_iter().collect()
 }
 
 fn breaker_part(
@@ -136,20 +136,21 @@ fn breaker_part(
 }
 
 pub(super) async fn read_rules(plan: &Plan, drivers: &Drivers) -> Part<RulesSeen> {
-    let mut parts = Vec::new();
-    for (entry, breakers) in plan.drill.recovery.breakers.iter().enumerate() {
-        let Breakers::Sentinel { api, callers, rules } = breakers else {
-            continue;
-        };
-        for which in rules {
-            let what = format!("Sentinel {which} rules on {callers}");
-            parts.push(match instances(plan, callers, &what) {
-                Ok(instances) => read_list(drivers, (entry, *which), api, instances, what).await,
-                Err(refused) => nothing_but(refused),
-            });
+    let entries = plan.drill.recovery.breakers.iter().enumerate();
+    let lists = entries.flat_map(|(entry, breakers)| match breakers {
+        Breakers::Sentinel { api, callers, rules } => {
+            rules.iter().map(|which| (entry, *which, api, callers)).collect()
         }
-    }
-    let mut part = Part::join(parts);
+        Breakers::Resilience4j { .. } => Vec::new(),
+    });
+    let parts = lists.map(async |(entry, which, api, callers)| {
+        let what = format!("Sentinel {which} rules on {callers}");
+        match instances(plan, callers, &what) {
+            Ok(instances) => read_list(drivers, (entry, which), api, instances, what).await,
+            Err(refused) => nothing_but(refused),
+        }
+    });
+    let mut part = Part::join(join_all(parts).await);
     let size: usize = part
         .found
         .iter()

@@ -29,6 +29,7 @@ mod pools;
 mod pools_left;
 mod pools_restart;
 mod ramp;
+mod progress;
 mod ramp_watch;
 mod release;
 mod release_http;
@@ -79,7 +80,7 @@ pub use release::release_retry;
 pub use repair::{Repair, needs_repair};
 pub use restore::{Change, Restoring, read_restoring, unproved};
 pub use retry::hold_retry;
-pub use snapshot::read_snapshot;
+pub use snapshot::{read_snapshot, read_snapshot_telling};
 
 /// Instances that are talked to at the same time. Each holds a socket meanwhile; where the system gives fewer, those
 /// that got none try again.
@@ -232,22 +233,31 @@ impl Scene {
 
 /// All of them at the same time, their results in order. One that hangs keeps its own place, and no other's.
 fn together<F: Future>(all: impl IntoIterator<Item = F>) -> impl Future<Output = Vec<F::Output>> {
-    at_most(TOGETHER, all)
+    at_most(TOGETHER, all, None)
 }
 
-/// As [`together`], for preflight: nothing is on fire yet, and a system under load is asked gently.
+/// As [`together`], for preflight: nothing is on fire yet, and a system under load is asked gently. Counted, where that is
+/// watched.
 fn gently<F: Future>(all: impl IntoIterator<Item = F>) -> impl Future<Output = Vec<F::Output>> {
-    at_most(GENTLY, all)
+    at_most(GENTLY, all, progress::count())
 }
 
 fn at_most<F: Future>(
-    count: usize,
+    most: usize,
     all: impl IntoIterator<Item = F>,
 ) -> impl Future<Output = Vec<F::Output>> {
-    let numbered = |(n, one): (usize, F)| one.map(move |ended| (n, ended));
+    count: Option<Arc<progress::Count>>,
+    let numbered = |(n, one): (usize, F)| {
+        let count = count.clone();
+        one.map(move |ended| {
+            count.iter().for_each(|count| count.ended());
+            (n, ended)
+        })
+    };
     let all: Vec<_> = all.into_iter().enumerate().map(numbered).collect();
     async move {
-        let mut ended: Vec<_> = stream::iter(all).buffer_unordered(count).collect().await;
+    count.iter().for_each(|count| count.asked(all.len()));
+        let mut ended: Vec<_> = stream::iter(all).buffer_unordered(most).collect().await;
         ended.sort_unstable_by_key(|(n, _)| *n);
         ended.into_iter().map(|(_, one)| one).collect()
     }

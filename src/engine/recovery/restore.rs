@@ -19,6 +19,7 @@ use super::{
     breaker_before::{read_breakers, read_rules},
     breakers::state_word,
     retry::count,
+    snapshot::bounded,
 };
 
 /// How the system stands, and how it is to stand.
@@ -52,11 +53,11 @@ pub struct Change {
 /// Reads everything that the playbook would put back. Changes nothing.
 pub async fn read_restoring(plan: &Plan, drivers: &Drivers) -> Restoring {
     let (gateway, breakers, rules, flags, queues) = tokio::join!(
-        read_gateway(plan, drivers),
-        read_breakers(plan, drivers),
-        read_rules(plan, drivers),
-        read_flags(plan, drivers),
-        read_queues(plan, drivers),
+        bounded(drivers, "gateway", read_gateway(plan, drivers)),
+        bounded(drivers, "breakers", read_breakers(plan, drivers)),
+        bounded(drivers, "lists of rules", read_rules(plan, drivers)),
+        bounded(drivers, "flags", read_flags(plan, drivers)),
+        bounded(drivers, "retry queues", read_queues(plan, drivers)),
     );
     // An incident is no time to refuse: what cannot be read now is tried again by the step whose matter it is.
     let read = [

@@ -22,7 +22,7 @@ use crate::{
 use super::{
     before::{read_flags, read_gateway, read_queues},
     breaker_before::{read_breakers, read_rules},
-    gently,
+    gently, progress,
 };
 
 /// One part of the snapshot: what was found, and how the checks went.
@@ -45,15 +45,49 @@ impl<T> Part<T> {
     }
 }
 
+/// How many calls one after another a part of preflight's reading may take, each at its longest.
+const CALLS: u64 = 12;
+
+/// A part of preflight's reading within its time: a hundred instances that each answer at the last moment are refused, not
+/// waited for.
+pub(super) async fn bounded<T>(
+    drivers: &Drivers,
+    what: &str,
+    part: impl Future<Output = Part<T>>,
+) -> Part<T> {
+    let within = drivers.patience().call * CALLS;
+    match tokio::time::timeout(within.into(), part).await {
+        Ok(part) => part,
+        Err(_) => Part {
+            found: Vec::new(),
+            checks: vec![check(
+                what.to_owned(),
+                CheckOutcome::Refused,
+                format!("not read within {within}: too many of them answer too slowly"),
+                Some("find what makes them slow: a recovery would be as slow"),
+            )],
+        },
+    }
+}
+
+/// As [`read_snapshot`]; tells how many of the things to read have been, while it takes its time.
+pub async fn read_snapshot_telling(
+    plan: &Plan,
+    drivers: &Drivers,
+    tell: impl Fn(usize, usize),
+) -> (Snapshot, Vec<Check>) {
+    progress::told(read_snapshot(plan, drivers), tell).await
+}
+
 /// Reads everything that recovery may change. Changes nothing. Any refused check means that the run may not start.
 pub async fn read_snapshot(plan: &Plan, drivers: &Drivers) -> (Snapshot, Vec<Check>) {
     let (injectors, gateway, breakers, rules, flags, queues) = tokio::join!(
-        read_injectors(plan, drivers),
-        read_gateway(plan, drivers),
-        read_breakers(plan, drivers),
-        read_rules(plan, drivers),
-        read_flags(plan, drivers),
-        read_queues(plan, drivers),
+        bounded(drivers, "injection points", read_injectors(plan, drivers)),
+        bounded(drivers, "gateway", read_gateway(plan, drivers)),
+        bounded(drivers, "breakers", read_breakers(plan, drivers)),
+        bounded(drivers, "lists of rules", read_rules(plan, drivers)),
+        bounded(drivers, "flags", read_flags(plan, drivers)),
+        bounded(drivers, "retry queues", read_queues(plan, drivers)),
     );
     let checks = [
         injectors.checks,

@@ -7,7 +7,11 @@ use super::{
     stand::{Actuator, Injector, Stand, nobody},
     *,
 };
-use crate::model::event::{Check, CheckOutcome};
+use crate::model::{
+    event::{Check, CheckOutcome},
+    playbook::Via,
+    snapshot::GatewayServer,
+};
 
 async fn read(stage: &Stage) -> (Snapshot, Vec<Check>) {
     read_snapshot(&stage.scene.plan, &stage.scene.drivers).await
@@ -30,6 +34,45 @@ async fn a_misspelt_breaker_is_refused_with_the_nearest_name_and_none_is_created
     assert_eq!(check.outcome, CheckOutcome::Refused);
     assert!(check.found.contains("did you mean `coupon`?"), "{}", check.found);
     assert_eq!(actuator.states.lock().await.len(), 2);
+}
+
+#[tokio::test]
+async fn no_list_of_breakers_waits_for_another() {
+    // Nobody is answered before all three have asked.
+    let all = Arc::new(tokio::sync::Barrier::new(3));
+    let list = move || {
+        let all = all.clone();
+        async move {
+            all.wait().await;
+            axum::Json(serde_json::json!({"circuitBreakers": {"coupon": {"state": "CLOSED"}}}))
+        }
+    };
+    let router = axum::Router::new().route("/actuator/circuitbreakers", axum::routing::get(list));
+    let stand = Stand::start(router).await;
+    let entry = breakers(&["coupon"], Via::Wait).breakers;
+    let book = Playbook {
+        breakers: [entry.clone(), entry.clone(), entry].concat(),
+        ..nothing_to_do()
+    };
+    let stage = stage(environment(&[("order", "order-0", &stand.address)]), book);
+    let (snapshot, checks) = read(&stage).await;
+    assert!(
+        checks.iter().all(|c| c.outcome == CheckOutcome::Passed),
+        "{checks:?}"
+    );
+    assert_eq!(snapshot.breakers.len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_answers_too_slowly_all_in_all_is_refused() {
+    let stage = stage(environment(&[]), nothing_to_do());
+    let never = std::future::pending::<super::super::snapshot::Part<GatewayServer>>();
+    let begin = Instant::now();
+    let part = super::super::snapshot::bounded(&stage.scene.drivers, "gateway", never).await;
+    assert_eq!(elapsed(begin), SHORT.call * 12);
+    let check = only(part.checks);
+    assert_eq!(check.outcome, CheckOutcome::Refused);
+    assert!(check.found.starts_with("not read within 6s"), "{}", check.found);
 }
 
 #[tokio::test]
