@@ -56,14 +56,11 @@ pub fn deadman(state_dir: Option<std::path::PathBuf>, args: &Deadman) -> Result<
             let _log = log_to(&run).ok();
             tracing::warn!(?cause, "taking over");
             loop {
+                wait_until_free(&run, args.keeper);
                 match keep(state_dir.clone(), &run, Entry::TakeOver(cause.clone()), || {}) {
                     Ok(_) => return Ok(0),
                     Err(error) if deadman::dies_still(&error, args.keeper) => {
-                        tracing::error!(
-                            keeper = args.keeper,
-                            "killed, and still not dead: it sleeps in a system call and holds the run's lock. Nothing can \
-                             be put back before it ends; faults end at their own expiry. Tried again"
-                        );
+                        tracing::error!(keeper = args.keeper, "still not dead; tried again");
                     }
                     Err(error) => {
                         tracing::error!(%error, "could not take over");
@@ -72,6 +69,15 @@ pub fn deadman(state_dir: Option<std::path::PathBuf>, args: &Deadman) -> Result<
                 }
             }
         }
+    }
+}
+
+/// A killed keeper that does not die is waited for, and whoever attaches is told. Without a runtime nobody is told: the lock
+/// itself is waited for all the same.
+fn wait_until_free(run: &RunDir, keeper: u32) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    if let Ok(runtime) = runtime {
+        runtime.block_on(keeper::until_free(run, keeper));
     }
 }
 

@@ -80,6 +80,8 @@ impl Link for KeeperLink {
                 return None;
             }
             let Some(client) = &mut self.client else {
+                // Whoever has the run now may listen elsewhere.
+                self.socket = self.dir.socket().unwrap_or_else(|| self.socket.clone());
                 match Client::connect(&self.socket, self.attach.clone()).await {
                     Ok(client) => {
                         self.client = Some(client);

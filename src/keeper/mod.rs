@@ -9,9 +9,11 @@ mod guardian;
 mod launch;
 mod pace;
 mod role;
+mod waiting;
 
 pub use launch::{LaunchError, READY, launch};
 pub use role::{Entry, KeeperError, keep};
+pub use waiting::until_free;
 
 use std::path::PathBuf;
 
