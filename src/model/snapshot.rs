@@ -122,9 +122,38 @@ pub struct FlagsSeen {
     pub entry: usize,
     /// The keys.
     pub keys: Vec<String>,
+    /// What tells whether they are still what they were, as far as it was read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<KeptFlag>,
     /// Which command removes keys for this user.
     #[serde(default)]
     pub removal: Removal,
+}
+
+/// A flag that was there before the drill, as it is known again. Its value is nowhere: only a digest of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptFlag {
+    /// The key.
+    pub key: String,
+    /// Its type, as `TYPE` says it.
+    pub kind: String,
+    /// Of the value, in hexadecimal. `None`: it is not compared, because it is too large, of a type that is not read, may not be
+    /// read, or changes by itself.
+    pub digest: Option<String>,
+    /// When it ends by itself.
+    pub expires: Expires,
+}
+
+/// When a flag ends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expires {
+    /// Never.
+    Never,
+    /// At this time, in milliseconds since 1970.
+    At(i64),
+    /// It may not be asked, or is put off again and again: not compared.
+    NotCompared,
 }
 
 /// Which command removes keys from a Redis.

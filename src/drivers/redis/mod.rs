@@ -17,6 +17,7 @@ mod sentinel;
 pub mod testing;
 #[cfg(test)]
 mod tests;
+mod values;
 mod view;
 
 use std::collections::BTreeSet;

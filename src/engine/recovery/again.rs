@@ -10,7 +10,12 @@ use crate::{
     },
 };
 
-use super::{breakers::state_word, changed::changes, snapshot::read_snapshot};
+use super::{
+    breakers::state_word,
+    changed::{NAMED, changes, flag_named},
+    flags_kept,
+    snapshot::read_snapshot,
+};
 
 /// How many polls lie between two looks that have to find the same.
 const STILL: u64 = 12;
@@ -44,7 +49,7 @@ pub async fn read_again(plan: &Plan, drivers: &Drivers, before: &Snapshot) -> Ag
 
 async fn look_again(plan: &Plan, drivers: &Drivers, before: &Snapshot) -> Result<Again, Vec<String>> {
     let mut last = whole(plan, drivers).await?;
-    if changes(plan, before, &last).is_empty() {
+    if changes(plan, before, &last).is_empty() && moved_flags(plan, before, &last).is_empty() {
         return Ok(Again::AsBefore);
     }
     let mut moved = Vec::new();
@@ -61,12 +66,18 @@ async fn look_again(plan: &Plan, drivers: &Drivers, before: &Snapshot) -> Result
     Err(moved.iter().map(restless).collect())
 }
 
-fn taken(plan: &Plan, before: &Snapshot, now: Snapshot) -> Result<Again, Vec<String>> {
+fn taken(plan: &Plan, before: &Snapshot, mut now: Snapshot) -> Result<Again, Vec<String>> {
     let opened = opened_by_itself(before, &now);
     if !opened.is_empty() {
         return Err(opened);
     }
-    let changed = changes(plan, before, &now);
+    let mut changed = changes(plan, before, &now);
+    changed.extend(moved_flags(plan, before, &now));
+    for seen in &mut now.flags {
+        if let Some(before) = before.flags.iter().find(|f| f.entry == seen.entry) {
+            flags_kept::forget_what_moves(before, seen);
+        }
+    }
     Ok(match changed.is_empty() {
         true => Again::AsBefore,
         false => Again::Changed {
@@ -74,6 +85,26 @@ fn taken(plan: &Plan, before: &Snapshot, now: Snapshot) -> Result<Again, Vec<Str
             changed,
         },
     })
+}
+
+/// Flags that are there as before, and hold something else or end at another time: that is not compared at the end.
+fn moved_flags(plan: &Plan, before: &Snapshot, now: &Snapshot) -> Vec<Changed> {
+    let mut moved = Vec::new();
+    for seen in &now.flags {
+        let Some(before) = before.flags.iter().find(|f| f.entry == seen.entry) else {
+            continue;
+        };
+        // One that is gone is named by its key already.
+        let differ = flags_kept::differences(before, &seen.kept).into_iter();
+        let there = differ.filter(|(flag, _)| seen.keys.contains(&flag.key));
+        moved.extend(there.map(|(flag, how)| Changed {
+            what: flag_named(plan, seen.entry, &flag.key),
+            before: "as preflight found it".to_owned(),
+            now: format!("{how}; not compared at the end"),
+        }));
+    }
+    moved.truncate(NAMED);
+    moved
 }
 
 /// All of it, or why it cannot be read.

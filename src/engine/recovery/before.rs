@@ -18,6 +18,7 @@ use crate::{
 
 use super::{
     before_kafka::{read_topic, shared},
+    flags_kept,
     gateway_load::can_carry,
     gently,
     snapshot::{Part, check, refused},
@@ -107,6 +108,9 @@ fn balancer_part(
     }
 }
 
+/// Why some flags are not compared, and what to do about it.
+const NOT_COMPARED: &str = "a change of the others is not seen: more than 1,000, too large, of a type that is not read, or no right to read them (docs/drivers/redis.md)";
+
 pub(super) async fn read_flags(plan: &Plan, drivers: &Drivers) -> Part<FlagsSeen> {
     let entries = plan.drill.recovery.flags.iter().enumerate();
     let parts = entries.map(async |(entry, flags)| {
@@ -120,16 +124,30 @@ pub(super) async fn read_flags(plan: &Plan, drivers: &Drivers) -> Part<FlagsSeen
             let (redis, glob) = (drivers.redis(server)?, Glob::new(pattern)?);
             let keys = redis.matching(&glob, *at_most).await?.all()?;
             let removal = redis.can_remove(&glob).await?;
-            Ok::<_, DriverError>((keys, removal))
+            let kept = match flags_kept::read(&redis, &keys, &plan.run, plan.drill.recovery.flags.len()).await
+            {
+                Err(DriverError::Unauthorized { .. }) => Vec::new(),
+                kept => kept?,
+            };
+            Ok::<_, DriverError>((keys, kept, removal))
         };
         match look.await {
             Err(error) => Part {
                 found: Vec::new(),
                 checks: vec![refused(what, &error)],
             },
-            Ok((keys, removal)) => {
+            Ok((keys, kept, removal)) => {
+                let compared = kept.iter().filter(|flag| flag.digest.is_some()).count();
+                let (outcome, next) = match compared < keys.len() {
+                    true => (CheckOutcome::Warned, Some(NOT_COMPARED)),
+                    false => (CheckOutcome::Passed, None),
+                };
+                let told = match keys.is_empty() {
+                    true => String::new(),
+                    false => format!(", {compared} of them compared by value at the end"),
+                };
                 let shown = format!(
-                    "{} there already, to be kept; may {}",
+                    "{} there already, to be kept{told}; may {}",
                     keys.len(),
                     removal.command()
                 );
@@ -137,9 +155,10 @@ pub(super) async fn read_flags(plan: &Plan, drivers: &Drivers) -> Part<FlagsSeen
                     found: vec![FlagsSeen {
                         entry,
                         keys: keys.iter().map(Key::to_string).collect(),
+                        kept,
                         removal,
                     }],
-                    checks: vec![check(what, CheckOutcome::Passed, shown, None)],
+                    checks: vec![check(what, outcome, shown, next)],
                 }
             }
         }

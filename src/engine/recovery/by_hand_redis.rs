@@ -6,7 +6,7 @@ use crate::{
     drivers::redis::{Key, host_and_port},
     model::{
         environment::{Redis, RedisPlace, SecretRef, Tls},
-        snapshot::FlagsSeen,
+        snapshot::{FlagsSeen, KeptFlag},
     },
 };
 
@@ -65,6 +65,22 @@ pub(super) fn look_then_delete(
     let said = format!("this deletes {deletes} flags {more}: {count} {more} match, at_most is {at_most}");
     let delete = delete_flags(server, pattern, &BTreeSet::new(), before);
     format!("{look}\n: {}; {delete}", quoted(&said))
+}
+
+/// What a flag holds now and for how long. Changes nothing.
+pub(super) fn look_at(server: &Redis, flag: &KeptFlag) -> String {
+    let cli = Cli::to(server);
+    let key = repr(&Key::shown_as(&flag.key));
+    let value = match flag.kind.as_str() {
+        "hash" => format!("HGETALL {key}"),
+        "list" => format!("LRANGE {key} 0 -1"),
+        "set" => format!("SMEMBERS {key}"),
+        "zset" => format!("ZRANGE {key} 0 -1 WITHSCORES"),
+        _ => format!("GET {key}"),
+    };
+    let lines = [format!("TYPE {key}"), format!("TTL {key}"), value];
+    let lines: String = lines.iter().map(|line| format!(" {}", quoted(line))).collect();
+    cli.with_its_place(&format!("printf '%s\\n'{lines} | {}", cli.at_master()))
 }
 
 /// A key as `redis-cli` writes and reads it.

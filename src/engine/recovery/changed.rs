@@ -16,7 +16,7 @@ use crate::{
 use super::{breakers::state_word, retry_kafka::rate};
 
 /// More changes than that are counted, not named: they are one line of the journal.
-const NAMED: usize = 50;
+pub(super) const NAMED: usize = 50;
 
 /// What of `before` stands otherwise in `now`, by name. Messages that wait come and go: a backlog is no change.
 pub(super) fn changes(plan: &Plan, before: &Snapshot, now: &Snapshot) -> Vec<Changed> {
@@ -64,15 +64,8 @@ fn told(plan: &Plan, snapshot: &Snapshot) -> BTreeMap<String, String> {
         }
     }
     for seen in &snapshot.flags {
-        let server = match playbook.flags.get(seen.entry) {
-            Some(Flags::Redis { server, .. }) => server.as_str(),
-            None => "?",
-        };
-        let there = seen
-            .keys
-            .iter()
-            .map(|key| (format!("flag {key} in Redis {server}"), "there".to_owned()));
-        all.extend(there);
+        let there = |key: &String| (flag_named(plan, seen.entry, key), "there".to_owned());
+        all.extend(seen.keys.iter().map(there));
     }
     for seen in &snapshot.retry_queues {
         let what = match playbook.retry_queues.get(seen.entry) {
@@ -85,6 +78,15 @@ fn told(plan: &Plan, snapshot: &Snapshot) -> BTreeMap<String, String> {
     let foreign = snapshot.foreign.iter();
     all.extend(foreign.map(|rule| (rule.clone(), "there".to_owned())));
     all
+}
+
+/// A flag, with its server.
+pub(super) fn flag_named(plan: &Plan, entry: usize, key: &str) -> String {
+    let server = match plan.drill.recovery.flags.get(entry) {
+        Some(Flags::Redis { server, .. }) => server.as_str(),
+        None => "?",
+    };
+    format!("flag {key} in Redis {server}")
 }
 
 fn server_stands(server: &GatewayServer) -> String {

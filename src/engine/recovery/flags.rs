@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-use super::{Scene, StepEnd, by_hand_redis, together};
+use super::{Scene, StepEnd, by_hand_redis, flags_kept, together};
 
 /// How often flags are deleted that were written again meanwhile.
 const ROUNDS: usize = 5;
@@ -88,6 +88,17 @@ impl Entry<'_> {
         let (place, deadline) = (self.open(scene)?, scene.deadline());
         let look = async || self.look(scene, &place, deadline).await?.all();
         scene.persist(deadline, look).await
+    }
+
+    /// Flags that were there before and are not what they were.
+    async fn kept_differs(&self, scene: &Scene) -> Vec<Leftover> {
+        match (self.open(scene), self.before) {
+            (Ok((redis, _)), Some(before)) => {
+                flags_kept::not_as_before(scene, (self.server, &redis), before).await
+            }
+            // Without a client nothing can be read: the look at the drill's own flags says so.
+            _ => Vec::new(),
+        }
     }
 
     fn kept(&self) -> &[String] {
@@ -246,7 +257,8 @@ pub(super) async fn caused(scene: &Scene) -> BTreeMap<usize, Result<(usize, Opti
         .collect()
 }
 
-/// Flags that the drill caused and that are still there, or that cannot be read.
+/// Flags that the drill caused and that are still there, those older than it that are not what they were, and what cannot be
+/// read.
 pub(super) async fn still_there(scene: &Scene) -> Vec<Leftover> {
     let entries = entries(scene);
     let found = caused(scene).await.into_iter();
@@ -256,5 +268,8 @@ pub(super) async fn still_there(scene: &Scene) -> Vec<Leftover> {
             .get(index)
             .map(|e| e.leftover(scene, Err(&error), error.to_string())),
     });
-    left.collect()
+    let mut left: Vec<Leftover> = left.collect();
+    let kept = async |entry: &Entry<'_>| entry.kept_differs(scene).await;
+    left.extend(together(entries.iter().map(kept)).await.into_iter().flatten());
+    left
 }

@@ -20,6 +20,7 @@ mod command;
 mod command_http;
 mod faults;
 mod flags;
+mod flags_kept;
 mod gateway;
 mod gateway_load;
 mod gateway_target;
@@ -28,8 +29,8 @@ mod left;
 mod pools;
 mod pools_left;
 mod pools_restart;
-mod ramp;
 mod progress;
+mod ramp;
 mod ramp_watch;
 mod release;
 mod release_http;
@@ -245,8 +246,8 @@ fn gently<F: Future>(all: impl IntoIterator<Item = F>) -> impl Future<Output = V
 fn at_most<F: Future>(
     most: usize,
     all: impl IntoIterator<Item = F>,
-) -> impl Future<Output = Vec<F::Output>> {
     count: Option<Arc<progress::Count>>,
+) -> impl Future<Output = Vec<F::Output>> {
     let numbered = |(n, one): (usize, F)| {
         let count = count.clone();
         one.map(move |ended| {
@@ -255,8 +256,8 @@ fn at_most<F: Future>(
         })
     };
     let all: Vec<_> = all.into_iter().enumerate().map(numbered).collect();
-    async move {
     count.iter().for_each(|count| count.asked(all.len()));
+    async move {
         let mut ended: Vec<_> = stream::iter(all).buffer_unordered(most).collect().await;
         ended.sort_unstable_by_key(|(n, _)| *n);
         ended.into_iter().map(|(_, one)| one).collect()

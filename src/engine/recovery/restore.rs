@@ -250,6 +250,7 @@ fn healthy_flags(entry: usize, now: &[FlagsSeen]) -> FlagsSeen {
     FlagsSeen {
         entry,
         keys: Vec::new(),
+        kept: Vec::new(),
         removal: seen.map(|f| f.removal).unwrap_or_default(),
     }
 }

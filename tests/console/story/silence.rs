@@ -135,6 +135,7 @@ impl Story {
                     "degrade:order:b".into(),
                     "degrade:order:c".into(),
                 ],
+                kept: Vec::new(),
                 removal: Removal::Unlink,
             }],
             retry_queues: vec![RetryQueueSeen {

@@ -93,6 +93,45 @@ async fn kept_and_removed(place: Place<'_>) {
         .unwrap();
     assert!((900..=1000).contains(&left), "{left}");
 
+    // What the drill does to an old flag is seen, whatever its type, until a person has put it back.
+    let spoilt: [(&[&str], &[&str], &str); 5] = [
+        (
+            &["SET", "degrade:order:text", "new"],
+            OLD[0],
+            "its value is another",
+        ),
+        (
+            &["HSET", "degrade:order:hash", "field", "new"],
+            OLD[1],
+            "its value is another",
+        ),
+        (
+            &["LPUSH", "degrade:order:list", "new"],
+            &["LPOP", "degrade:order:list"],
+            "its value is another",
+        ),
+        (
+            &["PERSIST", "degrade:order:expires"],
+            OLD[5],
+            "it does not expire now",
+        ),
+        (&["DEL", "degrade:order:sorted"], OLD[4], "it is gone"),
+    ];
+    for (words, back, how) in spoilt {
+        place.say(words);
+        let left = left_behind(&stage.scene).await;
+        assert_eq!(left.len(), 1, "{words:?} {left:?}");
+        assert!(
+            left[0].what.contains(words[1]) && left[0].why.contains(how),
+            "{left:?}"
+        );
+        assert_eq!(left[0].certainty, Certainty::Seen);
+        type_by_hand(left[0].by_hand.as_deref().unwrap()).await;
+        place.say(back);
+        let left = left_behind(&stage.scene).await;
+        assert!(left.is_empty(), "{words:?} {left:?}");
+    }
+
     // Few are named by hand, many are found again; an unread server's are found again as well.
     for key in caused() {
         place.say(&["SET", &key, "1"]);
