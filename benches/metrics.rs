@@ -285,6 +285,7 @@ fn environment(addresses: &[String]) -> Environment {
         services: BTreeMap::from([(ServiceName::new("order").expect("a name"), instances)]),
         redis: BTreeMap::new(),
         kafka: BTreeMap::new(),
+        rocketmq: BTreeMap::new(),
         gateways: BTreeMap::new(),
         notify: vec![],
     }

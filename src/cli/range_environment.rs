@@ -74,6 +74,7 @@ pub fn environment(endpoints: &Endpoints) -> Result<Environment, Failure> {
         services,
         redis: BTreeMap::from([(server("main")?, redis)]),
         kafka: BTreeMap::new(),
+        rocketmq: BTreeMap::new(),
         gateways: BTreeMap::from([(server("lb")?, endpoints.gateway_runtime.clone())]),
         notify: Vec::new(),
     })

@@ -14,6 +14,7 @@ pub mod redis;
 pub mod resilience4j;
 pub mod restart_http;
 pub mod retry_http;
+pub mod rocketmq;
 pub mod sentinel;
 #[cfg(test)]
 pub mod testing;
@@ -44,6 +45,7 @@ use point::PointApi;
 use redis::RedisServer;
 use resilience4j::Resilience4j;
 use retry_http::RetryHttp;
+use rocketmq::RocketmqCluster;
 use sentinel::Sentinel;
 
 /// How long recovery waits for outside systems. The defaults are meant for real ones; tests shorten them.
@@ -210,6 +212,20 @@ impl Drivers {
     /// Changes of Kafka's quotas that nobody answered.
     pub fn unanswered(&self) -> &Unanswered {
         &self.unanswered
+    }
+
+    /// A RocketMQ cluster of the environment.
+    ///
+    /// # Errors
+    /// [`DriverError`] if the environment has none of that name, or its secret is not known.
+    pub fn rocketmq(&self, name: &ServerName) -> Result<RocketmqCluster, DriverError> {
+        let cluster = self.environment.rocketmq.get(name);
+        let cluster = cluster.ok_or_else(|| PlaceError::NoAddress {
+            name: name.to_string(),
+            environment: self.environment.name.to_string(),
+        })?;
+        let Patience { connect, call, .. } = self.patience;
+        RocketmqCluster::new(name, cluster, &self.secrets, [connect, call])
     }
 
     /// Retry queues with a switch of their own.

@@ -27,6 +27,9 @@ pub struct Environment {
     /// Kafka clusters.
     #[serde(default)]
     pub kafka: BTreeMap<ServerName, Kafka>,
+    /// RocketMQ clusters.
+    #[serde(default)]
+    pub rocketmq: BTreeMap<ServerName, Rocketmq>,
     /// Load balancers: `host:port` or a unix socket path.
     pub gateways: BTreeMap<ServerName, String>,
     /// Who is told.
@@ -257,6 +260,24 @@ pub struct KafkaLogin {
     pub user: String,
     /// The password.
     pub password: SecretRef,
+}
+
+/// A RocketMQ cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rocketmq {
+    /// `host:port` of the name servers, asked one after another.
+    pub nameservers: Vec<String>,
+    /// The login, if the brokers want one.
+    pub login: Option<RocketmqLogin>,
+}
+
+/// A RocketMQ user. Requests are signed: the secret key itself is never sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RocketmqLogin {
+    /// The access key: the user's name.
+    pub access_key: String,
+    /// The secret key.
+    pub secret_key: SecretRef,
 }
 
 /// Who is told over HTTP.

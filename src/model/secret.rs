@@ -85,11 +85,16 @@ impl Environment {
             .kafka
             .values()
             .filter_map(|k| Some(&k.sasl.as_ref()?.login().password));
+        let rocketmq = self
+            .rocketmq
+            .values()
+            .filter_map(|r| Some(&r.login.as_ref()?.secret_key));
         let hooks = self.notify.iter().filter_map(|w| w.token.as_ref());
         metrics
             .into_iter()
             .chain(redis)
             .chain(kafka)
+            .chain(rocketmq)
             .chain(hooks)
             .collect()
     }

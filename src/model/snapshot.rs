@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ids::InstanceName, playbook::SentinelRules, quota::QuotaSeen, sample::Query};
+use super::{group::GroupSeen, ids::InstanceName, playbook::SentinelRules, quota::QuotaSeen, sample::Query};
 
 /// What was there before the drill.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -191,6 +191,9 @@ pub struct RetryQueueSeen {
     /// The quotas of its consumers, where it is held by quota.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quotas: Vec<QuotaSeen>,
+    /// Its group's config at each master broker, where it is held by that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupSeen>,
 }
 
 /// The levels of the baseline, frozen when the run is armed.

@@ -108,6 +108,7 @@ pub fn environment(instances: &[(&str, &str, &str)]) -> Environment {
         services,
         redis: BTreeMap::new(),
         kafka: BTreeMap::new(),
+        rocketmq: BTreeMap::new(),
         gateways: BTreeMap::new(),
         notify: Vec::new(),
     }

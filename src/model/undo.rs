@@ -103,6 +103,19 @@ pub enum ChangeIntent {
         /// What is set now; `None` removes it.
         to: Option<f64>,
     },
+    /// A consumer group at a RocketMQ broker is switched on or off. The snapshot has its whole config.
+    Group {
+        /// The cluster.
+        cluster: ServerName,
+        /// The broker's name.
+        broker: String,
+        /// The group.
+        group: String,
+        /// Whether it might consume there before, always the snapshot's.
+        before: bool,
+        /// What is set now.
+        to: bool,
+    },
     /// An instance is restarted. Done once a run.
     Restart {
         /// The instance.

@@ -9,7 +9,7 @@ use super::{
     names::meant,
     redis,
     report::Report,
-    secret,
+    rocketmq, secret,
     shape::{Form, Scalar},
     shapes::config::{CONFIG, ENVIRONMENT, KAFKA, REDIS},
     single,
@@ -97,6 +97,7 @@ fn read_entry(report: &Report, entry: &Entry) -> Option<(EnvironmentName, Enviro
         read_kafka(&Fields::open(report, node, &KAFKA)?)
     });
     let socket = Form::One(Scalar::Socket);
+    let rocketmq_clusters = servers(&fields, "rocketmq", |node| rocketmq::read_cluster(report, node));
     let gateways = servers(&fields, "gateways", |node| {
         single::one(report, node, &socket, values::socket)
     });
@@ -113,6 +114,7 @@ fn read_entry(report: &Report, entry: &Entry) -> Option<(EnvironmentName, Enviro
         services,
         redis: redis_servers,
         kafka,
+        rocketmq: rocketmq_clusters,
         gateways,
         notify,
     };

@@ -20,6 +20,7 @@ mod order;
 mod playbook;
 mod redis;
 mod report;
+mod rocketmq;
 mod schema;
 mod secret;
 mod selector;

@@ -39,6 +39,7 @@ fn prepared(kafka: Kafka, secrets: Secrets) -> Staged {
             payer: payer("luck"),
             bytes: Some(7777.0),
         }],
+        groups: vec![],
     };
     staged.scene.snapshot = Arc::new(Snapshot {
         retry_queues: vec![seen],

@@ -436,6 +436,7 @@ fn plan(kafka: Kafka, queue: KafkaQueue) -> Plan {
         services: BTreeMap::new(),
         redis: BTreeMap::new(),
         kafka: BTreeMap::from([(main(), kafka)]),
+        rocketmq: BTreeMap::new(),
         gateways: BTreeMap::new(),
         notify: Vec::new(),
     };

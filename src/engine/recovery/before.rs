@@ -19,6 +19,7 @@ use crate::{
 use super::{
     before_kafka::{read_topic, shared},
     flags_kept,
+    before_rocketmq::read_group,
     gateway_load::can_carry,
     gently,
     snapshot::{Part, check, refused},
@@ -171,6 +172,7 @@ pub(super) async fn read_queues(plan: &Plan, drivers: &Drivers) -> Part<RetryQue
     let parts = entries.map(async |(entry, queue)| match queue {
         RetryQueue::Http { url, .. } => read_switch(drivers, entry, url).await,
         RetryQueue::Kafka(queue) => read_topic(drivers, entry, queue).await,
+        RetryQueue::Rocketmq(queue) => read_group(drivers, entry, queue).await,
     });
     let mut part = Part::join(gently(parts).await);
     part.checks
@@ -208,6 +210,7 @@ async fn read_switch(drivers: &Drivers, entry: usize, url: &str) -> Part<RetryQu
                     held: now.held,
                     rate: now.rate,
                     quotas: Vec::new(),
+                    groups: Vec::new(),
                 }],
                 checks: vec![check(what, outcome, shown, next)],
             }

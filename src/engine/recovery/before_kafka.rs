@@ -48,6 +48,7 @@ pub(super) async fn read_topic(drivers: &Drivers, entry: usize, queue: &KafkaQue
                 held: false,
                 rate: None,
                 quotas,
+                groups: Vec::new(),
             }],
             checks,
         },
@@ -254,6 +255,7 @@ mod tests {
             held: false,
             rate: None,
             quotas: vec![QuotaSeen { payer, bytes: None }],
+            groups: Vec::new(),
         }
     }
 

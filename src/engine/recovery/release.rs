@@ -1,9 +1,11 @@
 //! Step 7: retry queues let go at their rate until the backlog is back where it was, and everything as it stood.
 
+use futures::FutureExt;
+
 use crate::model::recovery::StepId;
 
 use super::{
-    Scene, StepEnd, release_http, release_kafka,
+    Scene, StepEnd, release_http, release_kafka, release_rocketmq,
     retry::{Queue, joined, queues, unknown},
     together,
 };
@@ -18,6 +20,7 @@ pub async fn release_retry(scene: &Scene) -> StepEnd {
         let ended = match &queue {
             Queue::Http(switch) => release_http::release(scene, switch).await,
             Queue::Kafka(topic) => release_kafka::release(scene, topic).await,
+            Queue::Rocketmq(group) => Ok(release_rocketmq::release(scene, group).boxed().await),
         };
         ended.unwrap_or_else(|error| queue.failed(StepId::Release, &error))
     };

@@ -159,6 +159,15 @@ pub fn unproved(plan: &Plan, healthy: &Snapshot) -> Vec<Leftover> {
                 .rate
                 .map(|r| unknown(StepId::Release, format!("rate of {r}/s of a retry queue"), why)),
         );
+        let off = queue.groups.iter().filter(|g| !g.enabled);
+        let why_off = "it is off now; whether it was so before the accident is not known";
+        all.extend(off.map(|g| {
+            unknown(
+                StepId::Release,
+                format!("the group's switch on {}", g.broker),
+                why_off,
+            )
+        }));
         all.extend(
             quotas.map(|(q, b)| unknown(StepId::Release, format!("quota of {}: {b} B/s", q.payer), why)),
         );
@@ -308,6 +317,9 @@ impl Restoring {
                     Some(RetryQueue::Http { url, rate, .. }) => (url.clone(), *rate),
                     Some(RetryQueue::Kafka(kafka)) => {
                         (format!("{} in {}", kafka.topic, kafka.cluster), kafka.rate)
+                    }
+                    Some(RetryQueue::Rocketmq(group)) => {
+                        (format!("{} in {}", group.group, group.cluster), group.rate)
                     }
                     None => (String::new(), 0.0),
                 };

@@ -1,5 +1,7 @@
 //! Retry queues: those of the playbook, whatever holds them; step 4, held while the rest recovers.
 
+use futures::FutureExt;
+
 use crate::{
     drivers::{error::DriverError, place::Fill},
     model::{
@@ -10,9 +12,10 @@ use crate::{
 };
 
 use super::{
-    Scene, StepEnd, retry_hold, retry_http,
+    Scene, StepEnd, hold_rocketmq, retry_hold, retry_http,
     retry_http::Switch,
     retry_kafka::{self, Topic},
+    retry_rocketmq::{self, Group},
     together, unread,
 };
 
@@ -20,6 +23,7 @@ use super::{
 pub(super) enum Queue<'a> {
     Http(Switch<'a>),
     Kafka(Topic<'a>),
+    Rocketmq(Group<'a>),
 }
 
 impl Queue<'_> {
@@ -27,6 +31,7 @@ impl Queue<'_> {
         match self {
             Queue::Http(switch) => switch.unread(step, error),
             Queue::Kafka(topic) => topic.unread(step, error),
+            Queue::Rocketmq(group) => group.unread(step, error),
         }
     }
 
@@ -68,6 +73,12 @@ pub(super) fn queues(scene: &Scene) -> Vec<Result<Queue<'_>, DriverError>> {
                     reached: scene.plan.environment.kafka.get(&queue.cluster),
                     queue,
                 })),
+                RetryQueue::Rocketmq(queue) => Ok(Queue::Rocketmq(Group::new(
+                    queue,
+                    scene.drivers.rocketmq(&queue.cluster)?,
+                    before(&format!("group {} at RocketMQ {}", queue.group, queue.cluster))?,
+                    scene.plan.environment.rocketmq.get(&queue.cluster),
+                ))),
             }
         })
         .collect()
@@ -91,6 +102,7 @@ pub async fn hold_retry(scene: &Scene) -> StepEnd {
     let hold = async |queue: Result<Queue<'_>, DriverError>| match queue {
         Ok(Queue::Http(switch)) => retry_http::hold(scene, &switch).await,
         Ok(Queue::Kafka(topic)) => retry_hold::hold(scene, &topic).await,
+        Ok(Queue::Rocketmq(group)) => hold_rocketmq::hold(scene, &group).boxed().await,
         Err(error) => unknown(StepId::Retry, &error),
     };
     joined(together(queues(scene).into_iter().map(hold)).await)
@@ -101,6 +113,7 @@ pub(super) async fn not_as_before(scene: &Scene) -> Vec<Leftover> {
     let look = async |queue: Result<Queue<'_>, DriverError>| match queue {
         Ok(Queue::Http(switch)) => retry_http::not_as_before(scene, &switch).await,
         Ok(Queue::Kafka(topic)) => retry_kafka::not_as_before(scene, &topic).await,
+        Ok(Queue::Rocketmq(group)) => retry_rocketmq::not_as_before(scene, &group).boxed().await,
         Err(error) => unknown(StepId::Release, &error).leftovers,
     };
     together(queues(scene).into_iter().map(look))
@@ -132,6 +145,18 @@ pub(super) async fn backlog_over(scene: &Scene) -> (u64, Vec<String>) {
             .await?
             .backlog()
             .saturating_sub(topic.back_at())),
+        Queue::Rocketmq(group) => {
+            let now = group.settled(scene).boxed().await;
+            match now.missing.into_iter().next() {
+                Some((_, error)) => Err(error),
+                None => Ok(now
+                    .seen
+                    .values()
+                    .map(|o| o.backlog_of(&group.queue.topic))
+                    .sum::<u64>()
+                    .saturating_sub(group.back_at())),
+            }
+        }
     };
     let (mut over, mut unknown) = (0, Vec::new());
     for one in together(queues(scene).into_iter().map(look)).await {

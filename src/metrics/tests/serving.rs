@@ -130,6 +130,7 @@ pub(in crate::metrics) fn environment(metrics: MetricsSource) -> Environment {
         services: BTreeMap::new(),
         redis: BTreeMap::new(),
         kafka: BTreeMap::new(),
+        rocketmq: BTreeMap::new(),
         gateways: BTreeMap::new(),
         notify: vec![],
     }

@@ -12,7 +12,7 @@ pub use commands::{Command, How, HttpCheck, Method};
 pub use flags::Flags;
 pub use gateway::Gateway;
 pub use pools::{PoolDrain, Restart};
-pub use retry_queues::{KafkaQueue, OffsetReset, RetryQueue};
+pub use retry_queues::{KafkaQueue, OffsetReset, RetryQueue, RocketmqQueue};
 
 use serde::{Deserialize, Serialize};
 

@@ -10,6 +10,8 @@ use crate::model::{ids::ServerName, quota::Payer, time::Span};
 pub enum RetryQueue {
     /// A topic of Kafka, held and let go by client quotas.
     Kafka(KafkaQueue),
+    /// A consumer group of RocketMQ, held and let go by switching it off and on.
+    Rocketmq(RocketmqQueue),
     /// The application's own switch: `GET` tells {backlog, released, rate, held}, `PUT` sets {held, rate}.
     Http {
         /// The resource.
@@ -49,6 +51,28 @@ impl KafkaQueue {
             user: self.user.clone(),
             client: client.clone(),
         })
+    }
+}
+
+/// A consumer group and the topic of which its backlog is counted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RocketmqQueue {
+    /// The cluster's name in the environment.
+    pub cluster: ServerName,
+    /// The consumers' group.
+    pub group: String,
+    /// The topic: the group's own retry topic unless the drill names another.
+    pub topic: String,
+    /// Messages a second while it is let go, on the average.
+    pub rate: f64,
+    /// How long the release may take.
+    pub within: Span,
+}
+
+impl RocketmqQueue {
+    /// The topic in which RocketMQ keeps a group's retries.
+    pub fn retry_topic(group: &str) -> String {
+        format!("%RETRY%{group}")
     }
 }
 

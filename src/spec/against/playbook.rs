@@ -98,6 +98,12 @@ impl Check<'_> {
                 self.unknown(keys, "Kafka cluster", queue.cluster.as_str(), &names);
             }
             RetryQueue::Kafka(_) => {}
+            RetryQueue::Rocketmq(queue) if !environment.rocketmq.contains_key(&queue.cluster) => {
+                let names: Vec<&str> = environment.rocketmq.keys().map(|name| name.as_str()).collect();
+                let keys = format!("{keys}.rocketmq.cluster");
+                self.unknown(keys, "RocketMQ cluster", queue.cluster.as_str(), &names);
+            }
+            RetryQueue::Rocketmq(_) => {}
         }
     }
 

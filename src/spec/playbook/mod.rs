@@ -8,6 +8,8 @@ mod pools;
 mod retry_queues;
 mod verify;
 
+pub(super) use retry_queues::read_release;
+
 use super::{dashboard::each_once, fields::Fields, look::Look};
 use crate::model::playbook::Playbook;
 

@@ -12,6 +12,7 @@ use crate::{
         dashboard::each_once,
         diagnostic::Problem,
         fields::Fields,
+        rocketmq,
         values::{self, Bad, quoted},
     },
 };
@@ -19,6 +20,9 @@ use crate::{
 pub(super) fn read(fields: &Fields) -> Option<RetryQueue> {
     if let Some(kafka) = fields.map("kafka") {
         return read_kafka_queue(&kafka).map(RetryQueue::Kafka);
+    }
+    if let Some(queue) = fields.map("rocketmq") {
+        return rocketmq::read_queue(&queue).map(RetryQueue::Rocketmq);
     }
     let fields = &fields.map("http")?;
     let url = fields.one("url", values::url(&[]));
@@ -81,7 +85,7 @@ fn read_kafka_queue(fields: &Fields) -> Option<KafkaQueue> {
     })
 }
 
-fn read_release(fields: &Fields) -> (Option<f64>, Option<Span>) {
+pub(in crate::spec) fn read_release(fields: &Fields) -> (Option<f64>, Option<Span>) {
     let release = fields.map("release");
     let rate = release.and_then(|release| release.one("rate", values::rate));
     (rate, fields.some_time("within"))

@@ -67,6 +67,7 @@ fn a_query_without_a_server_is_refused_and_a_coarse_scrape_is_warned_of() {
     local.services = environment("preprod").services;
     local.redis = environment("preprod").redis;
     local.kafka = environment("preprod").kafka;
+    local.rocketmq = environment("preprod").rocketmq;
     let found = meet(&text, &local);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].keys, "guard.steady_state.3.metric");

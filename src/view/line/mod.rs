@@ -285,6 +285,28 @@ impl Teller<'_> {
                 )
             }
             ChangeIntent::Restart { instance } => format!("{} {instance}", self.t("restart", "重启")),
+            ChangeIntent::Group {
+                cluster,
+                broker,
+                group,
+                before,
+                to,
+            } => {
+                let word = |on: bool| {
+                    if on {
+                        self.t("on", "开")
+                    } else {
+                        self.t("off", "关")
+                    }
+                };
+                format!(
+                    "{} {group} @{cluster}/{broker} → {} ({} {})",
+                    self.t("switch group", "切换消费组"),
+                    word(*to),
+                    self.t("was", "原为"),
+                    word(*before)
+                )
+            }
             ChangeIntent::Command { name } => format!("{} {name}", self.t("run command", "执行命令")),
         }
     }

@@ -144,6 +144,7 @@ impl Story {
                 held: false,
                 rate: None,
                 quotas: vec![],
+                groups: vec![],
             }],
             foreign: vec!["rule team-b-1 on order-4".into()],
         })));

@@ -96,6 +96,7 @@ async fn queues_fail(address: &str, case: &str) {
             held: false,
             rate: None,
             quotas: vec![],
+            groups: vec![],
         }],
         ..Snapshot::default()
     });

@@ -4,10 +4,12 @@ mod kafka;
 mod notifier;
 mod prometheus;
 mod redis;
+mod rocketmq;
 
 pub(in crate::spec) use kafka::KAFKA;
 pub(in crate::spec) use prometheus::SECRET_FILE;
 pub(in crate::spec) use redis::REDIS;
+pub(in crate::spec) use rocketmq::ROCKETMQ;
 
 use self::{
     notifier::NOTIFIER,
@@ -82,6 +84,11 @@ pub(in crate::spec) static ENVIRONMENT: Shape = Shape {
             "kafka",
             Form::Named(&Form::Map(&KAFKA)),
             "Kafka clusters, by name.",
+        ),
+        may(
+            "rocketmq",
+            Form::Named(&Form::Map(&ROCKETMQ)),
+            "RocketMQ clusters, by name.",
         ),
         may(
             "gateways",

@@ -6,6 +6,7 @@ mod flags;
 mod gateway;
 mod pools;
 mod retry_queues;
+mod rocketmq;
 mod verify;
 
 pub(in crate::spec) use breakers::{BREAKERS, SENTINEL_RULES, VIA};

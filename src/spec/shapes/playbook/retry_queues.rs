@@ -1,5 +1,6 @@
 //! Retry queues.
 
+use super::rocketmq::ROCKETMQ_QUEUE;
 use crate::spec::{
     shape::{Form, Key, Rule, Scalar, Shape, may, need, or},
     shapes::{DURATION, NAME, TOKEN, TOKENS, URL},
@@ -14,9 +15,14 @@ pub(in crate::spec) static QUEUE: Shape = Shape {
             Form::Map(&KAFKA_QUEUE),
             "A topic of Kafka, held and let go by its consumers' quota.",
         ),
+        may(
+            "rocketmq",
+            Form::Map(&ROCKETMQ_QUEUE),
+            "A consumer group of RocketMQ, held and let go by switching it off and on.",
+        ),
         may("http", Form::Map(&HTTP_QUEUE), "The application's own switch."),
     ],
-    rules: &[Rule::Choose(&["kafka", "http"])],
+    rules: &[Rule::Choose(&["kafka", "rocketmq", "http"])],
 };
 
 static KAFKA_QUEUE: Shape = Shape {
@@ -59,9 +65,9 @@ static HTTP_QUEUE: Shape = Shape {
 };
 
 const HOW_FAST: Key = need("release", Form::Map(&RELEASE), "How fast it is let go.");
-const WITHIN: Key = or("within", DURATION, "15m", "How long the release may take.");
+pub(super) const WITHIN: Key = or("within", DURATION, "15m", "How long the release may take.");
 
-static RELEASE: Shape = Shape {
+pub(super) static RELEASE: Shape = Shape {
     name: "a release",
     doc: "How fast a retry queue is let go.",
     keys: &[need("rate", Form::One(Scalar::Rate), "Messages a second.")],

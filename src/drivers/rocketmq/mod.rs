@@ -1,0 +1,185 @@
+//! Retry queues in RocketMQ: how far a group is, and the switch that holds it and lets it go.
+//!
+//! A small client of our own for four calls of remoting. The group's config is always read from the table of all groups: the call
+//! that asks for one group creates it where it is not known.
+
+mod answers;
+mod config;
+mod connection;
+mod frame;
+mod json;
+
+use std::collections::BTreeMap;
+
+use tokio::sync::Mutex;
+
+use crate::model::{environment::Rocketmq, ids::ServerName, secret::Secrets, text::harmless, time::Span};
+
+use super::{Drivers, error::DriverError};
+use connection::Connection;
+use frame::{Answer, Login, Request};
+
+pub use config::GroupConfig;
+
+/// `GET_ROUTEINFO_BY_TOPIC`.
+const ROUTE: i32 = 105;
+/// `UPDATE_AND_CREATE_SUBSCRIPTIONGROUP`.
+const WRITE_GROUP: i32 = 200;
+/// `GET_ALL_SUBSCRIPTIONGROUP_CONFIG`.
+const ALL_GROUPS: i32 = 201;
+/// `GET_CONSUME_STATS`.
+const OFFSETS: i32 = 208;
+
+/// A RocketMQ cluster of the environment. Connections are kept while it lives, and dropped with the first error.
+#[derive(Debug)]
+pub struct RocketmqCluster {
+    what: String,
+    nameservers: Vec<String>,
+    login: Option<Login>,
+    limits: [Span; 2],
+    open: Mutex<BTreeMap<String, Connection>>,
+}
+
+/// How far a group is in one queue of one broker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueueSeen {
+    /// The topic.
+    pub topic: String,
+    /// The queue's number.
+    pub queue: i64,
+    /// Where the group goes on: 0 where it has committed nothing.
+    pub at: i64,
+    /// Where the queue ends.
+    pub end: i64,
+}
+
+/// How far a group is at one broker, in every topic that it consumes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Offsets(pub Vec<QueueSeen>);
+
+impl Offsets {
+    /// Messages of a topic between the group and the queues' ends.
+    pub fn backlog_of(&self, topic: &str) -> u64 {
+        let queues = self.0.iter().filter(|q| q.topic == topic);
+        queues
+            .map(|q| q.end.saturating_sub(q.at).max(0).unsigned_abs())
+            .sum()
+    }
+
+    /// How far the group has come in a topic since `earlier`.
+    pub fn moved_since(&self, earlier: &Offsets, topic: &str) -> u64 {
+        let queues = self.0.iter().filter(|q| q.topic == topic);
+        let moved = queues.map(|now| {
+            let same = |then: &&QueueSeen| (&then.topic, then.queue) == (&now.topic, now.queue);
+            let then = earlier.0.iter().find(same);
+            then.map_or(0, |then| now.at.saturating_sub(then.at).max(0).unsigned_abs())
+        });
+        moved.sum()
+    }
+}
+
+impl RocketmqCluster {
+    /// The cluster, not connected yet.
+    ///
+    /// # Errors
+    /// [`DriverError::NoSecret`].
+    pub fn new(
+        name: &ServerName,
+        cluster: &Rocketmq,
+        secrets: &Secrets,
+        limits: [Span; 2],
+    ) -> Result<Self, DriverError> {
+        let what = format!("RocketMQ {name}");
+        let login = cluster.login.as_ref().map(|login| {
+            let secret_key = Drivers::secret(secrets, &login.secret_key, &what)?.clone();
+            Ok::<_, DriverError>(Login {
+                access_key: login.access_key.clone(),
+                secret_key,
+            })
+        });
+        Ok(Self {
+            login: login.transpose()?,
+            what,
+            nameservers: cluster.nameservers.clone(),
+            limits,
+            open: Mutex::default(),
+        })
+    }
+
+    /// The master brokers that have a topic, by name, with their addresses. A broker that is down is not among them.
+    ///
+    /// # Errors
+    /// [`DriverError::NotThere`] if no name server knows the topic.
+    pub async fn masters(&self, topic: &str) -> Result<BTreeMap<String, String>, DriverError> {
+        let mut last = DriverError::Setup {
+            what: self.what.clone(),
+            why: "the environment names no name server".into(),
+        };
+        let what = format!("{}: route of topic {topic}", self.what);
+        for address in &self.nameservers {
+            let fields = [("topic", topic), ("acceptStandardJsonOnly", "true")];
+            let asked = self.ask(address, &what, Request::new(ROUTE, &fields)).await;
+            match asked.and_then(|answer| answers::masters(&answer, &what)) {
+                // One that has just been started knows nothing yet.
+                Err(error @ (DriverError::Unreachable { .. } | DriverError::NotThere { .. })) => last = error,
+                ended => return ended,
+            }
+        }
+        Err(last)
+    }
+
+    /// A group's config at a broker. Nothing is created.
+    ///
+    /// # Errors
+    /// [`DriverError::NotThere`] if the broker does not know the group.
+    pub async fn config(&self, address: &str, group: &str) -> Result<GroupConfig, DriverError> {
+        let what = self.group_at(address, group);
+        let answer = self.ask(address, &what, Request::new(ALL_GROUPS, &[])).await?;
+        answers::config(&answer, group, &what)
+    }
+
+    /// Writes a group's config at a broker: the whole of it. A group that is not there would be created: read it first.
+    ///
+    /// # Errors
+    /// [`DriverError`].
+    pub async fn write(&self, address: &str, group: &str, config: &GroupConfig) -> Result<(), DriverError> {
+        let what = self.group_at(address, group);
+        let request = Request {
+            code: WRITE_GROUP,
+            body: config.sent().into_bytes(),
+            ..Request::default()
+        };
+        let answer = self.ask(address, &what, request).await?;
+        answers::check(&answer, &what)
+    }
+
+    /// How far a group is at a broker, in all that it consumes there.
+    ///
+    /// # Errors
+    /// [`DriverError`].
+    pub async fn offsets(&self, address: &str, group: &str) -> Result<Offsets, DriverError> {
+        let what = format!(
+            "{}: offsets of group {group} at {}",
+            self.what,
+            harmless(address, 100)
+        );
+        let fields = [("consumerGroup", group)];
+        let answer = self.ask(address, &what, Request::new(OFFSETS, &fields)).await?;
+        answers::offsets(&answer, &what)
+    }
+
+    fn group_at(&self, address: &str, group: &str) -> String {
+        format!("{}: group {group} at {}", self.what, harmless(address, 100))
+    }
+
+    async fn ask(&self, address: &str, what: &str, request: Request) -> Result<Answer, DriverError> {
+        let kept = self.open.lock().await.remove(address);
+        let mut connection = match kept {
+            Some(connection) => connection,
+            None => Connection::open(what, address, self.limits).await?,
+        };
+        let answer = connection.ask(what, request, self.login.as_ref()).await?;
+        self.open.lock().await.insert(address.to_owned(), connection);
+        Ok(answer)
+    }
+}

@@ -1,0 +1,170 @@
+//! A storm of retries, held and let go.
+
+use std::{sync::atomic::Ordering::Relaxed, time::Duration};
+
+use allclear::{
+    engine::recovery::{hold_retry, left_behind, needs_repair, release_retry},
+    model::{recovery::StepState, time::Span, undo::ChangeIntent},
+};
+use tokio::time::Instant;
+
+use crate::{
+    part::{BROKERS, Part, call, shared, until},
+    stage::{Staged, caught_up, storm},
+};
+
+async fn configs(part: &Part, group: &str) -> [String; 2] {
+    [
+        part.config("broker-a", group).await,
+        part.config("broker-b", group).await,
+    ]
+}
+
+#[tokio::test]
+async fn a_storm_is_held_let_go_at_its_rate_and_all_is_as_it_was() {
+    let part = shared().await;
+    let (rate, messages) = (150.0, 9000);
+    let (staged, _consumer) = caught_up(&part, "storm", rate, Span::seconds(180)).await;
+    let before = configs(&part, "storm").await;
+    assert!(!needs_repair(&staged.scene).await.is_needed());
+    storm(&part, &staged, messages).await;
+    let held = hold_retry(&staged.scene).await;
+    assert_eq!(
+        (held.state, held.leftovers),
+        (StepState::Held, vec![]),
+        "{}",
+        held.detail
+    );
+    let still = staged.backlog(&part).await;
+    assert!(still > 2000, "{still} wait: too few to measure a rate");
+    let off = configs(&part, "storm").await;
+    assert_eq!(
+        off,
+        before
+            .clone()
+            .map(|c| c.replace("\"consumeEnable\":true", "\"consumeEnable\":false"))
+    );
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    assert_eq!(
+        staged.backlog(&part).await,
+        still,
+        "nothing is worked off while it is held"
+    );
+    assert!(
+        !left_behind(&staged.scene).await.is_empty(),
+        "held is not as before"
+    );
+
+    let begin = Instant::now();
+    let end = release_retry(&staged.scene).await;
+    let seconds = begin.elapsed().as_secs_f64();
+    assert_eq!(
+        (end.state, end.leftovers),
+        (StepState::Done, vec![]),
+        "{}",
+        end.detail
+    );
+    let measured = still as f64 / seconds;
+    println!(
+        "asked {rate}/s: {still} messages in {seconds:.1} s, {measured:.1}/s; {}",
+        end.detail
+    );
+    assert!(
+        (measured / rate - 1.0).abs() < 0.25,
+        "{measured}/s; {}",
+        end.detail
+    );
+    assert_eq!(configs(&part, "storm").await, before, "byte for byte");
+    assert_eq!(left_behind(&staged.scene).await, vec![]);
+    let changes = staged.intents();
+    let known = |c: &ChangeIntent| matches!(c, ChangeIntent::Group { before: true, .. });
+    assert!(changes.len() >= 8 && changes.iter().all(known), "{changes:?}");
+    let again = release_retry(&staged.scene).await;
+    assert_eq!(again.state, StepState::Nothing, "{again:?}");
+    assert_eq!(staged.intents().len(), changes.len());
+}
+
+#[tokio::test]
+async fn a_bad_guard_holds_it_again() {
+    let part = shared().await;
+    let (staged, _consumer) = caught_up(&part, "guarded", 200.0, Span::seconds(180)).await;
+    let before = configs(&part, "guarded").await;
+    storm(&part, &staged, 8000).await;
+    assert_eq!(hold_retry(&staged.scene).await.state, StepState::Held);
+    let bad = async {
+        until("it flows", async || {
+            staged.said().iter().any(|s| s.contains("/s measured of"))
+        })
+        .await;
+        staged.ledger.guard_is_bad.store(true, Relaxed);
+        until("held again", async || {
+            staged.said().iter().any(|s| s.contains("held again"))
+        })
+        .await;
+        let off = async || {
+            configs(&part, "guarded")
+                .await
+                .iter()
+                .all(|c| c.contains("\"consumeEnable\":false"))
+        };
+        until("off on both", off).await;
+        staged.ledger.guard_is_bad.store(false, Relaxed);
+    };
+    let (end, ()) = tokio::join!(release_retry(&staged.scene), bad);
+    assert_eq!(
+        (end.state, end.leftovers),
+        (StepState::Done, vec![]),
+        "{}",
+        end.detail
+    );
+    assert_eq!(configs(&part, "guarded").await, before);
+}
+
+#[tokio::test]
+async fn what_somebody_else_changes_meanwhile_stays_and_is_said() {
+    let part = shared().await;
+    part.create(&BROKERS, "topic-tuned", "tuned").await;
+    let staged = Staged::new(part.open(), crate::stage::queue("tuned", 100.0, Span::seconds(1)))
+        .ready()
+        .await;
+    part.produce(&staged.queue().topic, 100).await;
+    staged.until_backlog(&part, |n| n == 100).await;
+    assert_eq!(hold_retry(&staged.scene).await.state, StepState::Held);
+    let tuned = part
+        .config("broker-b", "tuned")
+        .await
+        .replace("\"retryMaxTimes\":5", "\"retryMaxTimes\":9");
+    call(&part.broker("broker-b"), 200, "{}", &tuned).await;
+    let end = release_retry(&staged.scene).await;
+    assert!(
+        end.detail
+            .contains("its config on broker-b was changed by somebody meanwhile"),
+        "{}",
+        end.detail
+    );
+    let now = part.config("broker-b", "tuned").await;
+    assert_eq!(
+        now,
+        tuned.replace("\"consumeEnable\":false", "\"consumeEnable\":true")
+    );
+}
+
+#[tokio::test]
+async fn two_recoveries_at_once_end_as_before() {
+    let part = shared().await;
+    let (one, _consumer) = caught_up(&part, "twice", 200.0, Span::seconds(180)).await;
+    let before = configs(&part, "twice").await;
+    let mut two = Staged::new(part.open(), one.queue().clone());
+    two.scene.snapshot = one.scene.snapshot.clone();
+    storm(&part, &one, 6000).await;
+    let recover = async |staged: &Staged| {
+        hold_retry(&staged.scene).await;
+        release_retry(&staged.scene).await
+    };
+    let _ = tokio::join!(recover(&one), recover(&two));
+    for staged in [&one, &two] {
+        let left = left_behind(&staged.scene).await;
+        assert_eq!(left, vec![]);
+    }
+    assert_eq!(configs(&part, "twice").await, before);
+}

@@ -1,0 +1,12 @@
+//! Retry queues on a real RocketMQ: what is read, what is changed, and what bad luck leaves.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod access;
+mod before;
+mod flow;
+mod hand;
+mod killed;
+mod luck;
+mod part;
+mod proxy;
+mod stage;
