@@ -49,19 +49,36 @@ public final class Tool {
     private static void produce(String nameServer, String topic, int count) throws Exception {
         DefaultMQProducer producer = new DefaultMQProducer("mqtool-producer", login());
         producer.setNamesrvAddr(nameServer);
+        producer.setSendMsgTimeout(10_000);
         producer.start();
         byte[] body = "x".repeat(100).getBytes(StandardCharsets.UTF_8);
         // One by one: a retry topic takes no batches.
         ExecutorService senders = Executors.newFixedThreadPool(16);
         List<Future<?>> sent = new ArrayList<>();
         for (int i = 0; i < count; i++) {
-            sent.add(senders.submit(() -> producer.send(new Message(topic, body))));
+            sent.add(senders.submit(() -> send(producer, new Message(topic, body))));
         }
         for (Future<?> one : sent) {
             one.get();
         }
         senders.shutdown();
         producer.shutdown();
+    }
+
+    /** A busy broker refuses: it is asked again. */
+    private static void send(DefaultMQProducer producer, Message message) {
+        for (int tries = 0; ; tries++) {
+            try {
+                producer.send(message);
+                return;
+            } catch (Exception busy) {
+                if (tries == 30) {
+                    busy.printStackTrace();
+                    System.exit(1);
+                }
+                sleep(200);
+            }
+        }
     }
 
     private static String setting(String[] args, String name, String otherwise) {
