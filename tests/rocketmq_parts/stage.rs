@@ -161,8 +161,11 @@ impl Staged {
         let (cluster, queue) = (self.cluster(), self.queue());
         let mut backlog = 0;
         for broker in BROKERS {
-            let offsets = cluster.offsets(&part.broker(broker), &queue.group).await.unwrap();
-            backlog += offsets.backlog_of(&queue.topic);
+            let offsets = cluster
+                .offsets(&part.broker(broker), &queue.group, &queue.topic)
+                .await
+                .unwrap();
+            backlog += offsets.backlog();
         }
         backlog
     }
@@ -198,7 +201,7 @@ pub async fn caught_up(part: &Part, group: &str, rate: f64, within: Span) -> (St
     let offsets = async || {
         let seen = staged
             .cluster()
-            .offsets(&part.broker("broker-a"), group)
+            .offsets(&part.broker("broker-a"), group, &staged.queue().topic)
             .await
             .unwrap();
         seen.0.iter().any(|q| q.at > 0)

@@ -9,7 +9,7 @@ mod connection;
 mod frame;
 mod json;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tokio::sync::Mutex;
 
@@ -53,23 +53,22 @@ pub struct QueueSeen {
     pub end: i64,
 }
 
-/// How far a group is at one broker, in every topic that it consumes.
+/// How far a group is at one broker.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Offsets(pub Vec<QueueSeen>);
 
 impl Offsets {
-    /// Messages of a topic between the group and the queues' ends.
-    pub fn backlog_of(&self, topic: &str) -> u64 {
-        let queues = self.0.iter().filter(|q| q.topic == topic);
-        queues
+    /// Messages between the group and the queues' ends.
+    pub fn backlog(&self) -> u64 {
+        self.0
+            .iter()
             .map(|q| q.end.saturating_sub(q.at).max(0).unsigned_abs())
             .sum()
     }
 
-    /// How far the group has come in a topic since `earlier`.
-    pub fn moved_since(&self, earlier: &Offsets, topic: &str) -> u64 {
-        let queues = self.0.iter().filter(|q| q.topic == topic);
-        let moved = queues.map(|now| {
+    /// How far the group has come since `earlier`.
+    pub fn moved_since(&self, earlier: &Offsets) -> u64 {
+        let moved = self.0.iter().map(|now| {
             let same = |then: &&QueueSeen| (&then.topic, then.queue) == (&now.topic, now.queue);
             let then = earlier.0.iter().find(same);
             then.map_or(0, |then| now.at.saturating_sub(then.at).max(0).unsigned_abs())
@@ -153,19 +152,43 @@ impl RocketmqCluster {
         answers::check(&answer, &what)
     }
 
-    /// How far a group is at a broker, in all that it consumes there.
+    /// How far a group is in a topic at a broker, whether it has ever committed there or not.
+    ///
+    /// # Errors
+    /// [`DriverError::NotThere`] if the broker has no queue of the topic.
+    pub async fn offsets(&self, address: &str, group: &str, topic: &str) -> Result<Offsets, DriverError> {
+        let what = format!("{} in {topic}", self.offsets_at(address, group));
+        let fields = [("consumerGroup", group), ("topic", topic)];
+        let answer = self.ask(address, &what, Request::new(OFFSETS, &fields)).await?;
+        let mut offsets = answers::offsets(&answer, &what)?;
+        offsets.0.retain(|q| q.topic == topic);
+        match offsets.0.is_empty() {
+            false => Ok(offsets),
+            true => Err(DriverError::NotThere {
+                what,
+                answer: "the broker has no queue of this topic".into(),
+            }),
+        }
+    }
+
+    /// The topics in which a group has committed something at a broker.
     ///
     /// # Errors
     /// [`DriverError`].
-    pub async fn offsets(&self, address: &str, group: &str) -> Result<Offsets, DriverError> {
-        let what = format!(
+    pub async fn topics(&self, address: &str, group: &str) -> Result<BTreeSet<String>, DriverError> {
+        let what = self.offsets_at(address, group);
+        let fields = [("consumerGroup", group)];
+        let answer = self.ask(address, &what, Request::new(OFFSETS, &fields)).await?;
+        let offsets = answers::offsets(&answer, &what)?;
+        Ok(offsets.0.into_iter().map(|q| q.topic).collect())
+    }
+
+    fn offsets_at(&self, address: &str, group: &str) -> String {
+        format!(
             "{}: offsets of group {group} at {}",
             self.what,
             harmless(address, 100)
-        );
-        let fields = [("consumerGroup", group)];
-        let answer = self.ask(address, &what, Request::new(OFFSETS, &fields)).await?;
-        answers::offsets(&answer, &what)
+        )
     }
 
     fn group_at(&self, address: &str, group: &str) -> String {

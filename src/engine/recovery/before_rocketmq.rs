@@ -1,15 +1,11 @@
 //! How a consumer group of RocketMQ stands on every master broker before the drill.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tokio::time::Instant;
 
 use crate::{
-    drivers::{
-        Drivers,
-        error::DriverError,
-        rocketmq::{Offsets, RocketmqCluster},
-    },
+    drivers::{Drivers, error::DriverError, rocketmq::RocketmqCluster},
     model::{
         event::{Check, CheckOutcome},
         group::GroupSeen,
@@ -36,18 +32,18 @@ pub(super) async fn read_group(
         let cluster = drivers.rocketmq(cluster)?;
         let masters = cluster.masters(&queue.topic).await?;
         let groups = configs(&cluster, queue, &masters, &what).await?;
-        let offsets = smallest_backlog(&cluster, queue, &masters).await?;
-        Ok::<_, DriverError>((groups, offsets))
+        let backlog = smallest_backlog(&cluster, queue, &masters).await?;
+        let topics = topics(&cluster, queue, &masters).await?;
+        Ok::<_, DriverError>((groups, backlog, topics))
     };
     match look.await {
         Err(error) => Part {
             found: Vec::new(),
             checks: vec![refused(what, &error)],
         },
-        Ok((groups, offsets)) => {
-            let backlog = offsets.iter().map(|o| o.backlog_of(&queue.topic)).sum();
+        Ok((groups, backlog, topics)) => {
             let mut checks = vec![found(&what, backlog, &groups), may_write(&what)];
-            checks.extend(held_with_it(&what, queue, &offsets));
+            checks.extend(held_with_it(&what, queue, &topics));
             Part {
                 found: vec![RetryQueueSeen {
                     entry,
@@ -88,30 +84,45 @@ async fn configs(
     gently(configs).await.into_iter().collect()
 }
 
-/// The offsets with the smallest backlog that one commit's time shows: what stands between two commits is not waiting.
+/// The smallest backlog that one commit's time shows: what stands between two commits is not waiting.
 async fn smallest_backlog(
     cluster: &RocketmqCluster,
     queue: &RocketmqQueue,
     masters: &BTreeMap<String, String>,
-) -> Result<Vec<Offsets>, DriverError> {
+) -> Result<u64, DriverError> {
     let until = Instant::now() + COMMIT;
     let look = async || {
         let looks = masters
             .values()
-            .map(|address| cluster.offsets(address, &queue.group));
-        let offsets: Result<Vec<_>, DriverError> = gently(looks).await.into_iter().collect();
-        offsets
-    };
-    let backlog = |offsets: &[Offsets]| offsets.iter().map(|o| o.backlog_of(&queue.topic)).sum::<u64>();
-    let mut smallest = look().await?;
-    while backlog(&smallest) > 0 && Instant::now() < until {
-        tokio::time::sleep(LOOK).await;
-        let now = look().await?;
-        if backlog(&now) < backlog(&smallest) {
-            smallest = now;
+            .map(|address| cluster.offsets(address, &queue.group, &queue.topic));
+        let mut backlog = 0;
+        for offsets in gently(looks).await {
+            backlog += offsets?.backlog();
         }
+        Ok::<u64, DriverError>(backlog)
+    };
+    let mut smallest = look().await?;
+    while smallest > 0 && Instant::now() < until {
+        tokio::time::sleep(LOOK).await;
+        smallest = smallest.min(look().await?);
     }
     Ok(smallest)
+}
+
+/// All topics in which the group has got anywhere.
+async fn topics(
+    cluster: &RocketmqCluster,
+    queue: &RocketmqQueue,
+    masters: &BTreeMap<String, String>,
+) -> Result<BTreeSet<String>, DriverError> {
+    let looks = masters
+        .values()
+        .map(|address| cluster.topics(address, &queue.group));
+    let mut topics = BTreeSet::new();
+    for seen in gently(looks).await {
+        topics.extend(seen?);
+    }
+    Ok(topics)
 }
 
 fn found(what: &str, backlog: u64, groups: &[GroupSeen]) -> Check {
@@ -138,15 +149,12 @@ fn may_write(what: &str) -> Check {
 }
 
 /// What else the group consumes stands still with it.
-fn held_with_it(what: &str, queue: &RocketmqQueue, offsets: &[Offsets]) -> Option<Check> {
-    let topics = offsets.iter().flat_map(|o| &o.0).map(|q| q.topic.as_str());
-    let mut others: Vec<&str> = topics.filter(|t| *t != queue.topic).collect();
-    others.sort_unstable();
-    others.dedup();
-    let first = others.first()?;
+fn held_with_it(what: &str, queue: &RocketmqQueue, topics: &BTreeSet<String>) -> Option<Check> {
+    let others: Vec<&String> = topics.iter().filter(|t| **t != queue.topic).collect();
     let shown = format!(
-        "{} other topics of the group are held with it: {first}",
-        others.len()
+        "{} other topics of the group are held with it: {}",
+        others.len(),
+        others.first()?
     );
     let next = "if they must flow meanwhile, give the retries a group of their own, or use the application's own switch";
     Some(check(what.to_owned(), CheckOutcome::Warned, shown, Some(next)))

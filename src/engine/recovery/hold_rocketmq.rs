@@ -31,8 +31,8 @@ pub(super) async fn hold(scene: &Scene, group: &Group<'_>) -> StepEnd {
         unread(StepId::Retry, what, error, None)
     });
     left.extend(missing);
-    let backlog = format!("backlog {}", count(group.backlog(&now)));
-    if group.backlog(&now) <= group.back_at() {
+    let backlog = format!("backlog {}", count(now.backlog()));
+    if now.backlog() <= group.back_at() {
         return StepEnd::of(StepState::Nothing, backlog, left);
     }
     if group.switched().is_empty() {
@@ -92,12 +92,12 @@ async fn come_to_rest(scene: &Scene, group: &Group<'_>) -> (bool, f64) {
         }
         if let (Some((begin, first)), Some((_, last))) = (looks.front(), looks.back()) {
             let seconds = begin.elapsed().as_secs_f64();
-            let pace = last.moved_since(first, &group.queue.topic) as f64 / seconds.max(LOOK.as_secs_f64());
+            let pace = last.moved_since(first) as f64 / seconds.max(LOOK.as_secs_f64());
             let still = begin.elapsed() >= COMMIT && pace <= group.queue.rate / 10.0;
             if still || Instant::now() >= deadline {
                 return (still, pace);
             }
-            let backlog = count(group.backlog(last));
+            let backlog = count(last.backlog());
             scene.working(StepId::Retry, format!("backlog {backlog}, {pace:.1}/s measured"));
         }
         tokio::time::sleep(LOOK).await;

@@ -28,12 +28,12 @@ pub(super) async fn release(scene: &Scene, group: &Group<'_>) -> StepEnd {
     // Where no name server answers, the brokers are where the snapshot has them.
     let _ = scene.persist(scene.deadline(), || group.find()).await;
     let first = group.settled(scene).await;
-    let mut followed = format!("backlog {}", count(group.backlog(&first)));
+    let mut followed = format!("backlog {}", count(first.backlog()));
     let as_before = first.missing.is_empty() && group.differences(scene, &first).await.0.is_empty();
     if as_before {
         return StepEnd::new(StepState::Nothing, format!("{followed}, as before"));
     }
-    if group.backlog(&first) > group.back_at() && !group.switched().is_empty() {
+    if first.backlog() > group.back_at() && !group.switched().is_empty() {
         let (end, detail) = follow(scene, group, first).await;
         followed = detail;
         if end == End::Held {
@@ -66,8 +66,8 @@ pub(super) async fn release(scene: &Scene, group: &Group<'_>) -> StepEnd {
 async fn awake(scene: &Scene, group: &Group<'_>, followed: &str) -> Position {
     let begin = Instant::now();
     let mut now = group.look().await;
-    while group.backlog(&now) > group.back_at() && begin.elapsed() < AWAKE {
-        let backlog = count(group.backlog(&now));
+    while now.backlog() > group.back_at() && begin.elapsed() < AWAKE {
+        let backlog = count(now.backlog());
         let detail = format!(
             "{followed}; switched on as before, its consumers ask again within 3s: backlog {backlog}"
         );
@@ -89,16 +89,15 @@ enum End {
 
 /// Follows the backlog down; holds again while a guard is bad. Tells the measured rate.
 async fn follow(scene: &Scene, group: &Group<'_>, first: Position) -> (End, String) {
-    let topic = group.queue.topic.as_str();
     let begin = Instant::now();
     let deadline = begin + group.queue.within.into();
-    let waiting = count(group.backlog(&first));
+    let waiting = count(first.backlog());
     let mut duty = Duty::starting(first, group.queue.rate);
     duty.turn(scene, group, true).await;
     loop {
         duty.see(scene, group).await;
-        let backlog = group.backlog(&duty.now);
-        let measured = duty.measured(topic);
+        let backlog = duty.now.backlog();
+        let measured = duty.measured();
         let detail = format!(
             "backlog {waiting} → {} at {measured} of {}/s, by switching it on and off",
             count(backlog),
@@ -112,7 +111,7 @@ async fn follow(scene: &Scene, group: &Group<'_>, first: Position) -> (End, Stri
             let (back, within) = (count(group.back_at()), group.queue.within);
             let detail = format!("{detail}; not back at {back} within {within}");
             // Consumers that are slower than the rate make no storm, on or off.
-            if duty.is_on() && duty.ahead(topic) < 0.0 {
+            if duty.is_on() && duty.ahead() < 0.0 {
                 return (End::Open, detail);
             }
             duty.turn(scene, group, false).await;
@@ -128,12 +127,12 @@ async fn follow(scene: &Scene, group: &Group<'_>, first: Position) -> (End, Stri
                 scene.pause().await;
                 duty.see(scene, group).await;
             }
-            duty.go_on(topic);
+            duty.go_on();
             duty.turn(scene, group, true).await;
             continue;
         }
         scene.waiting(StepId::Release, detail);
-        if let Some(on) = duty.wants(topic) {
+        if let Some(on) = duty.wants() {
             duty.turn(scene, group, on).await;
         }
         tokio::time::sleep(LOOK).await;
@@ -172,19 +171,21 @@ impl Duty {
         self.on
     }
 
-    /// Looks at the group, and switches it where that is still owed. A broker that does not answer stands where it was seen
-    /// last; one that was never seen begins where it is seen first.
+    /// Looks at the group, and switches it where that is still owed.
     async fn see(&mut self, scene: &Scene, group: &Group<'_>) {
         let now = group.look().await;
         let answers: BTreeSet<String> = now.seen.keys().cloned().collect();
+        self.meet(now);
+        self.settle(scene, group, &answers).await;
+    }
+
+    /// A broker that does not answer stands where it was seen last; one that was never seen begins where it is seen first.
+    fn meet(&mut self, now: Position) {
         for (broker, offsets) in now.seen {
-            self.from
-                .seen
-                .entry(broker.clone())
-                .or_insert_with(|| offsets.clone());
+            let first = || offsets.clone();
+            self.from.seen.entry(broker.clone()).or_insert_with(first);
             self.now.seen.insert(broker, offsets);
         }
-        self.settle(scene, group, &answers).await;
     }
 
     /// Switches the group at the brokers that have not been, and that answer.
@@ -206,26 +207,23 @@ impl Duty {
     }
 
     /// A new stretch, after one in which the group was held.
-    fn go_on(&mut self, topic: &str) {
-        self.earlier = self.total(topic);
+    fn go_on(&mut self) {
+        self.earlier = self.total();
         self.from = copy(&self.now);
         self.since = Instant::now();
     }
 
-    fn moved(&self, topic: &str) -> u64 {
-        self.now.moved_since(&self.from, topic)
+    fn moved(&self) -> u64 {
+        self.now.moved_since(&self.from)
     }
 
-    fn total(&self, topic: &str) -> (f64, u64) {
+    fn total(&self) -> (f64, u64) {
         let (seconds, moved) = self.earlier;
-        (
-            seconds + self.since.elapsed().as_secs_f64(),
-            moved + self.moved(topic),
-        )
+        (seconds + self.since.elapsed().as_secs_f64(), moved + self.moved())
     }
 
-    fn measured(&self, topic: &str) -> String {
-        match self.total(topic) {
+    fn measured(&self) -> String {
+        match self.total() {
             (seconds, moved) if seconds >= COMMIT.as_secs_f64() => {
                 format!("{:.1}/s measured", moved as f64 / seconds)
             }
@@ -234,13 +232,13 @@ impl Duty {
     }
 
     /// Messages more than the rate allows by now.
-    fn ahead(&self, topic: &str) -> f64 {
-        self.moved(topic) as f64 - self.rate * self.since.elapsed().as_secs_f64()
+    fn ahead(&self) -> f64 {
+        self.moved() as f64 - self.rate * self.since.elapsed().as_secs_f64()
     }
 
     /// Whether to switch now, and how. What is fetched already is told only by the next commit.
-    fn wants(&self, topic: &str) -> Option<bool> {
-        let ahead = self.ahead(topic);
+    fn wants(&self) -> Option<bool> {
+        let ahead = self.ahead();
         match self.on {
             true => (ahead > BAND * self.rate).then_some(false),
             false => (ahead < -BAND * self.rate && self.turned.elapsed() >= COMMIT).then_some(true),
@@ -259,5 +257,62 @@ fn copy(position: &Position) -> Position {
     Position {
         seen: position.seen.clone(),
         missing: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drivers::rocketmq::{Offsets, QueueSeen};
+
+    fn at(broker: &str, offset: i64) -> Position {
+        let queue = QueueSeen {
+            topic: "t".into(),
+            queue: 0,
+            at: offset,
+            end: 1_000_000,
+        };
+        Position {
+            seen: [(broker.to_owned(), Offsets(vec![queue]))].into(),
+            missing: Vec::new(),
+        }
+    }
+
+    /// Consumers of this speed, which wait three seconds after they have been refused and tell their offsets every five.
+    #[tokio::test(start_paused = true)]
+    async fn on_the_average_a_burst_a_pause_and_late_offsets_come_to_the_rate() {
+        for speed in [500.0, 5000.0] {
+            let mut duty = Duty::starting(at("a", 0), 200.0);
+            duty.on = true;
+            let (mut done, mut told, mut refused) = (0.0, 0.0, 0);
+            for step in 0..2400 {
+                refused = if duty.on { refused - 1 } else { 12 };
+                if refused <= 0 {
+                    done += speed * LOOK.as_secs_f64();
+                }
+                if duty.on || step % 20 == 0 {
+                    told = done;
+                }
+                duty.meet(at("a", told as i64));
+                if let Some(on) = duty.wants() {
+                    (duty.on, duty.turned) = (on, Instant::now());
+                }
+                tokio::time::advance(LOOK).await;
+            }
+            let rate = done / (2400.0 * LOOK.as_secs_f64());
+            assert!((rate / 200.0 - 1.0).abs() < 0.03, "{rate}/s at {speed}/s");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_broker_that_is_away_has_not_gone_back() {
+        let mut duty = Duty::starting(at("a", 100), 200.0);
+        duty.meet(at("b", 5000));
+        assert_eq!(duty.moved(), 0, "what is seen first is where it began");
+        duty.meet(at("a", 150));
+        duty.meet(at("b", 5010));
+        assert_eq!(duty.moved(), 60);
+        duty.meet(at("b", 5020));
+        assert_eq!(duty.moved(), 70);
     }
 }

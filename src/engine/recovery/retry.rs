@@ -149,12 +149,7 @@ pub(super) async fn backlog_over(scene: &Scene) -> (u64, Vec<String>) {
             let now = group.settled(scene).boxed().await;
             match now.missing.into_iter().next() {
                 Some((_, error)) => Err(error),
-                None => Ok(now
-                    .seen
-                    .values()
-                    .map(|o| o.backlog_of(&group.queue.topic))
-                    .sum::<u64>()
-                    .saturating_sub(group.back_at())),
+                None => Ok(now.backlog().saturating_sub(group.back_at())),
             }
         }
     };

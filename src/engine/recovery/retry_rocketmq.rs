@@ -54,14 +54,14 @@ pub(super) struct Position {
 }
 
 impl Position {
-    pub(super) fn backlog(&self, topic: &str) -> u64 {
-        self.seen.values().map(|offsets| offsets.backlog_of(topic)).sum()
+    pub(super) fn backlog(&self) -> u64 {
+        self.seen.values().map(|offsets| offsets.backlog()).sum()
     }
 
-    pub(super) fn moved_since(&self, earlier: &Position, topic: &str) -> u64 {
+    pub(super) fn moved_since(&self, earlier: &Position) -> u64 {
         let moved = self.seen.iter().map(|(broker, now)| {
             let then = earlier.seen.get(broker);
-            then.map_or(0, |then| now.moved_since(then, topic))
+            then.map_or(0, |then| now.moved_since(then))
         });
         moved.sum()
     }
@@ -101,10 +101,6 @@ impl<'a> Group<'a> {
     pub(super) fn back_at(&self) -> u64 {
         let moving = (self.queue.rate / 10.0).ceil() as u64;
         self.before.backlog + moving.max(self.before.backlog / 10)
-    }
-
-    pub(super) fn backlog(&self, position: &Position) -> u64 {
-        position.backlog(&self.queue.topic)
     }
 
     /// The brokers at which the drill found the group switched on: the only ones that are switched.
@@ -153,11 +149,11 @@ impl<'a> Group<'a> {
     pub(super) async fn settled(&self, scene: &Scene) -> Position {
         let mut best = self.position(scene).await;
         let until = Instant::now() + COMMIT;
-        while self.backlog(&best) > self.back_at() && Instant::now() < until {
+        while best.backlog() > self.back_at() && Instant::now() < until {
             tokio::time::sleep(LOOK).await;
             let now = self.look().await;
             let no_worse = now.missing.len() <= best.missing.len();
-            if no_worse && self.backlog(&now) < self.backlog(&best) {
+            if no_worse && now.backlog() < best.backlog() {
                 best = now;
             }
         }
@@ -195,7 +191,10 @@ impl<'a> Group<'a> {
 
     async fn offsets(&self, broker: &str) -> Result<Offsets, DriverError> {
         let address = self.address(broker).await;
-        let offsets = self.cluster.offsets(&address, &self.queue.group).await;
+        let offsets = self
+            .cluster
+            .offsets(&address, &self.queue.group, &self.queue.topic)
+            .await;
         self.moved_away(offsets).await
     }
 
@@ -314,10 +313,10 @@ impl<'a> Group<'a> {
             let what = format!("backlog of {} on {broker}", self.what());
             left.push(unread(StepId::Release, what, error, None));
         }
-        if self.backlog(now) > self.back_at() {
+        if now.backlog() > self.back_at() {
             let why = format!(
                 "{} waiting in {topic}, {} before",
-                count(self.backlog(now)),
+                count(now.backlog()),
                 count(self.before.backlog)
             );
             left.push(seen(StepId::Release, what, why, None));

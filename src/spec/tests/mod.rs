@@ -4,6 +4,7 @@ mod any;
 mod meets;
 mod playbook;
 mod reference;
+mod rocketmq;
 mod schemas;
 mod wrong;
 
