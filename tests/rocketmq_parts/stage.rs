@@ -195,7 +195,10 @@ pub async fn caught_up(part: &Part, group: &str, rate: f64, within: Span) -> (St
     let topic = format!("topic-{group}");
     part.create(&BROKERS, &topic, group).await;
     let consumer = part.consume(&topic, group, &["ahead=64", "each=20", "threads=12"]);
-    let staged = Staged::new(part.open(), queue(group, rate, within));
+    // Sent in batches, unlike those of a retry topic.
+    let mut queue = queue(group, rate, within);
+    queue.topic = topic;
+    let staged = Staged::new(part.open(), queue);
     part.produce(&staged.queue().topic, 20).await;
     staged.until_backlog(part, |n| n == 0).await;
     let offsets = async || {

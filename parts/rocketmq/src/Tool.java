@@ -4,6 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -12,11 +13,13 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.apache.rocketmq.acl.common.AclClientRPCHook;
 import org.apache.rocketmq.acl.common.SessionCredentials;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
+import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyContext;
 import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
 import org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragely;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
 import org.apache.rocketmq.common.message.Message;
+import org.apache.rocketmq.common.message.MessageExt;
 import org.apache.rocketmq.remoting.RPCHook;
 
 /**
@@ -52,11 +55,15 @@ public final class Tool {
         producer.setSendMsgTimeout(10_000);
         producer.start();
         byte[] body = "x".repeat(100).getBytes(StandardCharsets.UTF_8);
-        // One by one: a retry topic takes no batches.
+        // One by one where it must be: a retry topic takes no batches.
+        int together = topic.startsWith("%RETRY%") ? 1 : 50;
         ExecutorService senders = Executors.newFixedThreadPool(16);
         List<Future<?>> sent = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            sent.add(senders.submit(() -> send(producer, new Message(topic, body))));
+        for (int i = 0; i < count; i += together) {
+            List<Message> batch = Collections.nCopies(Math.min(together, count - i), body).stream()
+                .map(text -> new Message(topic, text))
+                .toList();
+            sent.add(senders.submit(() -> send(producer, batch)));
         }
         for (Future<?> one : sent) {
             one.get();
@@ -66,10 +73,14 @@ public final class Tool {
     }
 
     /** A busy broker refuses: it is asked again. */
-    private static void send(DefaultMQProducer producer, Message message) {
+    private static void send(DefaultMQProducer producer, List<Message> batch) {
         for (int tries = 0; ; tries++) {
             try {
-                producer.send(message);
+                if (batch.size() == 1) {
+                    producer.send(batch.get(0));
+                } else {
+                    producer.send(batch);
+                }
                 return;
             } catch (Exception busy) {
                 if (tries == 30) {
@@ -91,6 +102,26 @@ public final class Tool {
     }
 
     private static void consume(String[] args) throws Exception {
+        AtomicLong done = new AtomicLong();
+        for (int tries = 0; ; tries++) {
+            try {
+                consumer(args, done).start();
+                break;
+            } catch (IllegalStateException unreachable) {
+                if (tries == 30) {
+                    throw unreachable;
+                }
+                sleep(1000);
+            }
+        }
+        System.out.println("started");
+        while (true) {
+            sleep(1000);
+            System.out.println(System.currentTimeMillis() + " " + done.get());
+        }
+    }
+
+    private static DefaultMQPushConsumer consumer(String[] args, AtomicLong done) throws Exception {
         DefaultMQPushConsumer consumer =
             new DefaultMQPushConsumer(args[3], login(), new AllocateMessageQueueAveragely());
         consumer.setNamesrvAddr(args[1]);
@@ -102,13 +133,9 @@ public final class Tool {
         consumer.setPullBatchSize(Integer.parseInt(setting(args, "batch", "32")));
         long each = Long.parseLong(setting(args, "each", "0"));
         String sick = setting(args, "sick", null);
-        AtomicLong done = new AtomicLong();
         consumer.subscribe(args[2], "*");
-        consumer.registerMessageListener((List<org.apache.rocketmq.common.message.MessageExt> messages,
-            org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyContext context) -> {
-            if (each > 0) {
-                sleep(each);
-            }
+        consumer.registerMessageListener((List<MessageExt> messages, ConsumeConcurrentlyContext context) -> {
+            sleep(each);
             if (sick != null && Files.exists(Path.of(sick))) {
                 context.setDelayLevelWhenNextConsume(1);
                 return ConsumeConcurrentlyStatus.RECONSUME_LATER;
@@ -116,12 +143,7 @@ public final class Tool {
             done.addAndGet(messages.size());
             return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
         });
-        consumer.start();
-        System.out.println("started");
-        while (true) {
-            sleep(1000);
-            System.out.println(System.currentTimeMillis() + " " + done.get());
-        }
+        return consumer;
     }
 
     private static void sleep(long millis) {

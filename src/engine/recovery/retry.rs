@@ -147,10 +147,11 @@ pub(super) async fn backlog_over(scene: &Scene) -> (u64, Vec<String>) {
             .saturating_sub(topic.back_at())),
         Queue::Rocketmq(group) => {
             let now = group.settled(scene).boxed().await;
-            match now.missing.into_iter().next() {
-                Some((_, error)) => Err(error),
-                None => Ok(now.backlog().saturating_sub(group.back_at())),
-            }
+            let over = now.backlog().saturating_sub(group.back_at());
+            now.missing
+                .into_iter()
+                .next()
+                .map_or(Ok(over), |(_, error)| Err(error))
         }
     };
     let (mut over, mut unknown) = (0, Vec::new());
