@@ -214,9 +214,9 @@ async fn brokers_go_come_back_and_join_in_mid_step() {
     assert_eq!(left_behind(&first.scene).await, vec![]);
 
     // Another joins.
-    storm(&part, &first, 6000).await;
     part.run("up", &["broker-c"]).await;
     part.create(&["broker-c"], "topic-moves", "moves").await;
+    storm(&part, &first, 6000).await;
     let held = hold_retry(&first.scene).await;
     assert!(
         held.leftovers.iter().any(|l| l.what.contains("broker-c")),
