@@ -154,6 +154,6 @@ fn two_queues_that_would_share_a_quota_are_refused() {
         "user: payment, clients: [order-retry]",
         "user: order, clients: [other]",
     ] {
-        assert_eq!(recovery(queue, &second(apart)).retry_queues.len(), 3, "{apart}");
+        assert_eq!(recovery(queue, &second(apart)).retry_queues.len(), 4, "{apart}");
     }
 }
