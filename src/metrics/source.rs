@@ -68,7 +68,7 @@ impl Source {
     ) -> Result<Source, MetricsError> {
         let path = match &environment.metrics {
             MetricsSource::Scrape { path, .. } => path,
-            MetricsSource::Prometheus(_) => "/metrics",
+            MetricsSource::Prometheus(server) => &server.targets_path,
         };
         Self::scrape(environment, targets, TRIPWIRE_EVERY, path)
     }

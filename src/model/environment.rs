@@ -112,6 +112,14 @@ pub struct Prometheus {
     pub timeout: Span,
     /// More headers on each query, such as a tenant.
     pub headers: BTreeMap<String, String>,
+    /// The path of the instances' own metrics page, which tripwires are read from.
+    #[serde(default = "metrics_page")]
+    pub targets_path: String,
+}
+
+/// Plans of before the path could be said.
+fn metrics_page() -> String {
+    "/metrics".to_owned()
 }
 
 /// A client certificate.

@@ -157,6 +157,7 @@ fn read_prometheus(fields: &Fields) -> Option<Prometheus> {
     let timeout = fields.some_time("timeout");
     secret::no_secret_headers(fields, "headers", "use `auth`: it takes `\"${NAME}\"` or a file");
     let headers = headers(fields, "headers");
+    let targets_path = fields.one_or("targets_path", path);
     Some(Prometheus {
         url: url?,
         every: every?,
@@ -166,6 +167,7 @@ fn read_prometheus(fields: &Fields) -> Option<Prometheus> {
         client_cert,
         timeout: timeout?,
         headers,
+        targets_path: targets_path?,
     })
 }
 

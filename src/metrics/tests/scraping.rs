@@ -16,11 +16,12 @@ use axum::{
 };
 use futures::stream;
 
-use super::serving::{Served, scraped, serve};
+use super::serving::{Served, prometheus, scraped, serve};
 use crate::metrics::testing::{gauge, promql, quantile, query, rate, ratio, selector, wants};
 use crate::metrics::{Fetch, MetricsError, Source, Store};
 use crate::model::{
     dashboard::{Agg, MatchOp, Read},
+    environment::MetricsSource,
     ids::{InstanceName, ServiceName},
     sample::Gap,
     secret::Secrets,
@@ -235,4 +236,22 @@ async fn tripwires_read_the_targets_alone_each_second() {
         Source::targets(&environment, &[]).unwrap_err(),
         MetricsError::NoInstances
     );
+}
+
+#[tokio::test]
+async fn tripwires_are_read_where_the_targets_have_their_page_whatever_server_there_is() {
+    let spring = Router::new().route("/actuator/prometheus", get(|| async { "busy 7\n" }));
+    let served = serve(spring).await;
+    let mut environment = scraped(&[("order-0", served.address)], Span::seconds(30));
+    let mut server = prometheus("http://127.0.0.1:1");
+    server.targets_path = "/actuator/prometheus".to_owned();
+    environment.metrics = MetricsSource::Prometheus(server);
+    let target = (
+        ServiceName::new("order").unwrap(),
+        InstanceName::new("order-0").unwrap(),
+    );
+    let mut source = Source::targets(&environment, &[target]).unwrap();
+    let wanted = gauge("busy", Agg::Sum);
+    let fetch = source.fetch(std::slice::from_ref(&wanted)).await;
+    assert_eq!(value(fetch, &wanted), Ok(7.0));
 }

@@ -119,6 +119,7 @@ pub(in crate::metrics) fn prometheus(url: &str) -> Prometheus {
         client_cert: None,
         timeout: Span::seconds(5),
         headers: BTreeMap::new(),
+        targets_path: "/metrics".to_owned(),
     }
 }
 

@@ -34,6 +34,12 @@ pub(super) static PROMETHEUS: Shape = Shape {
             Form::Named(&TOKEN),
             "More headers on each query, such as a tenant. Not for secrets.",
         ),
+        or(
+            "targets_path",
+            TOKEN,
+            "/metrics",
+            "Where each instance has its own metrics page: tripwires are read there, without the server.",
+        ),
     ],
     rules: &[],
 };
