@@ -150,7 +150,8 @@ impl RunView {
         self.baseline.iter().filter(unfit).count()
     }
 
-    /// The guard that stands worst, with its index, if any does not hold.
+    /// The guard that stands worst, with its index, if any does not hold. One that only waits for the baseline is not
+    /// counted: nothing can be wrong with it yet.
     pub fn worst_guard(&self) -> Option<(usize, &GuardView)> {
         let standing = self
             .guards
@@ -158,8 +159,14 @@ impl RunView {
             .enumerate()
             .filter_map(|(i, g)| g.as_ref().map(|g| (i, g)));
         standing
-            .filter(|(_, g)| g.state.health != Health::Holds)
+            .filter(|(_, g)| g.state.health != Health::Holds && !self.awaits_baseline(g))
             .max_by_key(|(i, g)| (severity(g.state.health), g.state.bad, usize::MAX - i))
+    }
+
+    /// Whether a limit relative to the baseline is read well and has nothing yet to be compared with.
+    fn awaits_baseline(&self, guard: &GuardView) -> bool {
+        let read = guard.state.health == Health::Blind && guard.state.reading.value.is_ok();
+        read && self.phase.phase == Phase::Baseline
     }
 
     /// How long recovery has taken by `now`, or took in all.

@@ -2,8 +2,10 @@
 
 use allclear::{
     model::{
-        event::{Body, Outcome},
+        amount::Level,
+        event::{Body, GuardState, Health, Outcome},
         recovery::{Milestone, Recovered},
+        sample::Reading,
         time::{Moment, Span},
     },
     view::{Ending, FaultState, MAX_LINES, RunView},
@@ -29,6 +31,36 @@ fn a_fault_counts_as_live_from_its_intent_until_it_is_read_back() {
             "after event {end}"
         );
     }
+}
+
+/// A guard that is read well, and whose limit is not known.
+fn read_without_a_limit() -> Body {
+    Body::Guard(GuardState {
+        index: 2,
+        reading: Reading {
+            value: Ok(Level(240.0)),
+            age: Span::seconds(1),
+            sampled: 0,
+            partial: false,
+        },
+        room: None,
+        bad: 0,
+        health: Health::Blind,
+    })
+}
+
+#[test]
+fn a_limit_relative_to_the_baseline_is_no_blind_guard_while_the_baseline_is_watched() {
+    let mut story = Story::baseline();
+    story.say(read_without_a_limit());
+    assert!(story.view().worst_guard().is_none());
+    let mut story = Story::running();
+    story.say(read_without_a_limit());
+    let view = story.view();
+    assert!(
+        view.worst_guard().is_some(),
+        "a guard without its limit, once faults may be made"
+    );
 }
 
 #[test]
