@@ -1,0 +1,1 @@
+../../../../../../spring/src/main/java/parts/spring/HalfOpen.java
