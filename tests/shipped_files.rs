@@ -101,25 +101,71 @@ fn the_half_open_endpoint_in_the_docs_is_the_one_that_is_tested() {
     );
 }
 
-/// The drill and the configuration that README.md shows, as somebody copies them.
+#[test]
+fn the_injection_point_in_the_docs_is_the_one_that_is_tested() {
+    let page = fs::read_to_string(repository("docs/drivers/injection-point.md")).expect("a page");
+    let source = fs::read_to_string(repository(
+        "parts/shop/src/main/java/parts/shop/InjectionPoint.java",
+    ))
+    .expect("a source");
+    let (_, code) = source.split_once("package parts.shop;\n\n").expect("its package");
+    assert!(
+        page.contains(&format!("```java\n{code}```")),
+        "docs/drivers/injection-point.md shows another InjectionPoint.java than parts/shop has"
+    );
+}
+
+/// The blocks of YAML in README.md.
+fn blocks(readme: &str) -> Vec<&str> {
+    let rest = readme.split("```yaml\n").skip(1);
+    rest.filter_map(|rest| rest.split_once("```"))
+        .map(|(block, _)| block)
+        .collect()
+}
+
+/// The drill that README.md shows first, as somebody copies it.
 #[tokio::test]
-async fn the_files_of_the_readme_are_checked_without_a_word_of_complaint() {
+async fn the_drill_of_the_readme_is_checked_without_a_word_of_complaint() {
     let readme = fs::read_to_string(repository("README.md")).expect("README.md");
-    let shown = |beginning: &str| {
-        let mut blocks = readme
-            .split("```yaml\n")
-            .skip(1)
-            .filter_map(|rest| rest.split_once("```"));
-        let block = blocks.find(|(block, _)| block.contains(beginning));
-        block.expect("a block of YAML").0.to_owned()
-    };
+    let shown = blocks(&readme)
+        .into_iter()
+        .find(|block| block.starts_with("drill: coupon-slow"));
     let folder = tempfile::tempdir().expect("a folder");
-    let place = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
-    fs::write(place("drill.yaml"), shown("drill: coupon-slow")).expect("written");
-    fs::write(place("allclear.yaml"), shown("environments:")).expect("written");
-    fs::create_dir(place("dashboards")).expect("a folder");
-    fs::copy(repository("dashboards/shop.yaml"), place("dashboards/shop.yaml")).expect("copied");
-    let (drill, config) = (place("drill.yaml"), place("allclear.yaml"));
-    let (code, said, complaints) = says(&["check", &drill, "--config", &config, "--env", "staging"]).await;
+    let drill = folder.path().join("drill.yaml").to_string_lossy().into_owned();
+    fs::write(&drill, shown.expect("a drill")).expect("written");
+    let (code, said, complaints) = says(&["check", &drill, "--env", "range"]).await;
     assert_eq!((code, complaints.as_str()), (Some(0), ""), "{said}");
+}
+
+/// The chapter "Against your systems" runs in `parts/shop`, and shows what stands in its files.
+#[tokio::test]
+async fn the_shop_of_the_readme_is_checked_and_is_what_the_readme_shows() {
+    let mut command = plain();
+    command
+        .args(["check", "coupon-slow"])
+        .current_dir(repository("parts/shop"))
+        .stderr(Stdio::piped());
+    let output = timeout(ANSWERS, command.output())
+        .await
+        .expect("it answers in time")
+        .expect("the binary starts");
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), complaints.as_ref()), (Some(0), ""));
+
+    let without_comments = |line: &str| line.split(" #").next().unwrap_or_default().trim_end().to_owned();
+    let lines = |text: &str| text.lines().map(without_comments).collect::<Vec<_>>().join("\n");
+    let readme = fs::read_to_string(repository("README.md")).expect("README.md");
+    let (_, chapter) = readme.split_once("## Against your systems").expect("its chapter");
+    let (chapter, _) = chapter.split_once("\n## ").expect("its end");
+    let files = [("allclear", "config"), ("expectations/coupon-slow", "drill")].map(|(file, kind)| {
+        let text = fs::read_to_string(repository(format!("parts/shop/{file}.yaml"))).expect("a file");
+        let first = text.lines().next().unwrap_or_default();
+        assert!(first.ends_with(&format!("../../schema/{kind}.json")), "{first}");
+        lines(&text)
+    });
+    let shown = blocks(chapter);
+    assert_eq!(shown.len(), files.len());
+    for (block, file) in shown.into_iter().zip(files) {
+        assert!(file.contains(&lines(block)), "not in its file:\n{block}");
+    }
 }
