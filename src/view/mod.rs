@@ -165,8 +165,9 @@ impl RunView {
 
     /// Whether a limit relative to the baseline is read well and has nothing yet to be compared with.
     fn awaits_baseline(&self, guard: &GuardView) -> bool {
-        let read = guard.state.health == Health::Blind && guard.state.reading.value.is_ok();
-        read && self.phase.phase == Phase::Baseline
+        let (state, phase) = (&guard.state, self.phase.phase);
+        let read = state.health == Health::Blind && state.reading.value.is_ok();
+        read && state.room.is_none() && phase == Phase::Baseline
     }
 
     /// How long recovery has taken by `now`, or took in all.

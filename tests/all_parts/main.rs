@@ -126,6 +126,7 @@ async fn the_same_file_is_rehearsed_and_serves_in_a_real_incident() {
     assert!(rehearsed.out.contains("ALL CLEAR"), "{}", rehearsed.out);
     assert_eq!(shop.standing().await, before);
 
+    shop.without_quota().await;
     shop.coupons_are_slow(true).await;
     shop.is_hurt().await;
     shop.coupons_are_slow(false).await;

@@ -236,6 +236,15 @@ impl Shop {
         run(&program.display().to_string(), &args).await
     }
 
+    /// Takes the consumers' quota away: a restore could not tell whether it was there before the accident.
+    pub async fn without_quota(&self) {
+        self.kafka(
+            "configs",
+            "--alter --delete-config consumer_byte_rate --entity-type clients --entity-name order-retry",
+        )
+        .await;
+    }
+
     /// Retries that wait, by kafka-consumer-groups.
     pub async fn waiting(&self) -> u64 {
         let said = self
