@@ -1,0 +1,230 @@
+//! One cell: a recovery in bad luck, and whether it told the truth.
+
+use std::{cell::Cell, collections::BTreeSet, time::Duration};
+
+use allclear::model::recovery::Recovered;
+use tokio::sync::Notify;
+
+use crate::{
+    healthy::Healthy,
+    keeper::{Ended, Run, Then},
+    luck::{Luck, Moment},
+    part::{type_by_hand, until},
+    plan::plan,
+    proxy::Way,
+    row::{FORBIDDEN, Row},
+};
+
+/// How often a keeper dies before it is left alive; more changes than that no row makes.
+const DEATHS: usize = 40;
+/// After a change was written down: by then it is made as well.
+const MADE: Duration = Duration::from_millis(60);
+
+/// One combination, with what it is about.
+pub struct Case<'a, R> {
+    pub row: &'a R,
+    pub healthy: &'a Healthy,
+    pub luck: Luck,
+    pub moment: Moment,
+}
+
+impl<R: Row> Case<'_, R> {
+    /// Carries it out.
+    ///
+    /// # Errors
+    /// What was not true.
+    pub async fn carried_out(&self) -> Result<Recovered, String> {
+        let (row, luck) = (self.row, self.luck);
+        row.proxy().turn(Way::Well);
+        row.before().await;
+        self.healthy.before().await;
+        let before = row.now().await.ok_or("it cannot be read before")?;
+        let plan = plan(
+            [row.environment(), self.healthy.environment()],
+            [row.playbook(), self.healthy.playbook()],
+        );
+        let fresh = Run::prepared(plan, row.secrets(), row.patience(luck)).await?;
+        self.make_sick(&before).await?;
+
+        let mut run = fresh.clone();
+        let seen = tokio::sync::Mutex::new(BTreeSet::new());
+        let ended = tokio::select! {
+            ended = self.recovered(&mut run) => ended,
+            () = self.watch(&seen) => unreachable!("it watches for ever"),
+        };
+        let told = |why: String| format!("{why}\n{}", run.story());
+        let outcome = ended.outcome.clone().ok_or("no outcome")?.recovered;
+        self.is_true(outcome, &before).await.map_err(told)?;
+        let strange: Vec<String> = seen.into_inner().into_iter().filter(|s| !row.may_be(s)).collect();
+        if !strange.is_empty() {
+            return Err(told(format!("values that were never there: {strange:#?}")));
+        }
+        self.healthy.is_put_back().await.map_err(told)?;
+        self.relent().await;
+        if outcome == Recovered::Recovered {
+            return Ok(outcome);
+        }
+        self.done_by_hand(&ended, &before).await.map_err(told)?;
+
+        let mut run = if row.is_once_a_run() { fresh } else { run.clone() };
+        self.make_sick(&before).await?;
+        let ended = run.recover(|_| Then::GoesOn).await;
+        let again = ended.outcome.ok_or("no outcome")?.recovered;
+        let told = |why: String| format!("the second recovery: {why}\n{}", run.story());
+        self.is_true(again, &before).await.map_err(told)?;
+        self.healthy.is_put_back().await.map_err(told)?;
+        match again {
+            Recovered::Recovered => Ok(outcome),
+            other => Err(told(format!("{other:?}, though the luck is over"))),
+        }
+    }
+
+    async fn make_sick(&self, before: &str) -> Result<(), String> {
+        self.row.sick().await;
+        self.healthy.sick().await;
+        let differs = async || self.row.now().await.is_some_and(|now| now != before);
+        until("the drill has made it sick", differs).await
+    }
+
+    /// Recovers, with the luck at its moment.
+    async fn recovered(&self, run: &mut Run) -> Ended {
+        match self.luck {
+            Luck::Killed => self.killed(run).await,
+            Luck::Twice => {
+                let mut other = run.clone();
+                let (one, two) = tokio::join!(run.recover(|_| Then::GoesOn), other.recover(|_| Then::GoesOn));
+                // The one that is less sure is the one that is believed.
+                let sure = |e: &Ended| e.outcome.as_ref().is_some_and(|o| o.all_clear());
+                if sure(&one) { two } else { one }
+            }
+            _ if self.moment == Moment::Before => {
+                self.strike().await;
+                run.recover(|_| Then::GoesOn).await
+            }
+            _ => {
+                let (begun, struck) = (Notify::new(), Cell::new(false));
+                let at_change = |change: &_| {
+                    if self.row.makes(change) && !struck.replace(true) {
+                        // Nothing passes until the luck is there: this change is not made before it.
+                        self.row.proxy().turn(Way::Held);
+                        begun.notify_one();
+                    }
+                    Then::GoesOn
+                };
+                let strike = async {
+                    begun.notified().await;
+                    self.strike().await;
+                    std::future::pending().await
+                };
+                let ended = tokio::select! {
+                    biased;
+                    ended = run.recover(at_change) => ended,
+                    () = strike => unreachable!("it never ends"),
+                };
+                assert!(
+                    struck.get(),
+                    "no change of its own was ever made:\n{}",
+                    run.story()
+                );
+                ended
+            }
+        }
+    }
+
+    /// The first keeper dies at the first change, the second at its second, and so on: before it is made, and after.
+    async fn killed(&self, run: &mut Run) -> Ended {
+        for nth in 1..=DEATHS {
+            for late in [Duration::ZERO, MADE] {
+                let mut changes = 0;
+                let ended = run
+                    .recover(|_| {
+                        changes += 1;
+                        if changes == nth {
+                            Then::Dies(late)
+                        } else {
+                            Then::GoesOn
+                        }
+                    })
+                    .await;
+                if ended.outcome.is_some() {
+                    return ended;
+                }
+            }
+        }
+        panic!("more than {DEATHS} changes")
+    }
+
+    async fn strike(&self) {
+        let proxy = self.row.proxy();
+        match self.luck {
+            Luck::Down => proxy.turn(Way::Down),
+            Luck::Slow => proxy.turn(Way::Slow),
+            Luck::Cut => proxy.turn(Way::Cut),
+            Luck::Garbage => proxy.turn(Way::Says(self.row.garbage())),
+            Luck::Refuses => {
+                self.row.strike(self.luck).await;
+                // A part without rights of its own has them in a gateway before it.
+                let by_gateway = self.row.refuses_by_gateway();
+                proxy.turn(if by_gateway {
+                    Way::Says(FORBIDDEN)
+                } else {
+                    Way::Well
+                });
+            }
+            Luck::Restarts | Luck::Topology => {
+                self.row.strike(self.luck).await;
+                proxy.turn(Way::Well);
+            }
+            Luck::Twice | Luck::Killed => {}
+        }
+    }
+
+    /// Whatever came of it, the next cell finds the part as it should be.
+    pub async fn is_over(&self) {
+        self.relent().await;
+    }
+
+    async fn relent(&self) {
+        self.row.relent(self.luck).await;
+        self.row.proxy().turn(Way::Well);
+    }
+
+    /// Writes down every value that it is seen to have.
+    async fn watch(&self, seen: &tokio::sync::Mutex<BTreeSet<String>>) {
+        loop {
+            if let Some(now) = self.row.now().await {
+                seen.lock().await.insert(now);
+            }
+            tokio::time::sleep(Duration::from_millis(60)).await;
+        }
+    }
+
+    /// RECOVERED is said of nothing that is not exactly as before.
+    async fn is_true(&self, said: Recovered, before: &str) -> Result<(), String> {
+        let now = self.row.now().await;
+        match said {
+            Recovered::Recovered if now.as_deref() != Some(before) => Err(format!(
+                "a false RECOVERED: {}, before: {before}",
+                now.as_deref().unwrap_or("not to be read")
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The commands of the last word on what remains put it right when typed.
+    async fn done_by_hand(&self, ended: &Ended, before: &str) -> Result<(), String> {
+        let commands: BTreeSet<&String> = ended.left.iter().filter_map(|l| l.by_hand.as_ref()).collect();
+        if commands.is_empty() {
+            return Err("nothing is said to be typed by hand".to_owned());
+        }
+        for command in &commands {
+            type_by_hand(command, &self.row.variables()).await?;
+        }
+        let is_back = async || self.row.now().await.as_deref() == Some(before);
+        until("it is as before by hand", is_back).await.map_err(|late| {
+            let listed: Vec<&str> = commands.iter().map(|c| c.as_str()).collect();
+            format!("{late}: {}", listed.join("\n"))
+        })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,210 @@
+//! Real parts on ports and in folders of their own, and their own tools.
+
+use std::{
+    fs::File,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+    time::Duration,
+};
+
+use tempfile::TempDir;
+use tokio::{
+    process::{Child, Command},
+    time::{Instant, timeout},
+};
+
+/// The first of `n` free ports; no two parts of this process get the same.
+pub fn ports(n: u16) -> u16 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let nth = NEXT.fetch_add(u32::from(n), Relaxed);
+        let base = 10_100 + ((std::process::id() % 40 * 200 + nth) % 9000) as u16;
+        let held: Vec<_> = (base..base + n)
+            .map(|port| TcpListener::bind(("127.0.0.1", port)))
+            .collect();
+        if held.iter().all(Result::is_ok) {
+            return base;
+        }
+    }
+}
+
+/// A tool's output, if it says that it did well in time.
+pub async fn tool(program: impl AsRef<std::ffi::OsStr>, args: &[&str]) -> Option<String> {
+    let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::null()).kill_on_drop(true);
+    let output = timeout(Duration::from_secs(20), command.output())
+        .await
+        .ok()?
+        .ok()?;
+    output
+        .status
+        .success()
+        .then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Types a command as a person would, with these variables set in the shell.
+pub async fn type_by_hand(line: &str, variables: &[(String, String)]) -> Result<(), String> {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", line])
+        .envs(variables.iter().cloned())
+        .stdin(Stdio::null())
+        .kill_on_drop(true);
+    let ended = timeout(Duration::from_secs(60), command.output()).await;
+    let output = ended
+        .map_err(|_| format!("`{line}` does not end"))?
+        .expect("a shell");
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(format!("`{line}` by hand: {said}")),
+    }
+}
+
+/// Asks until it holds. The deadline is for a busy machine.
+pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) -> Result<(), String> {
+    let deadline = Instant::now() + Duration::from_secs(40);
+    while !holds().await {
+        if Instant::now() >= deadline {
+            return Err(format!("not within 40 s: {what}"));
+        }
+        tokio::time::sleep(Duration::from_millis(40)).await;
+    }
+    Ok(())
+}
+
+/// A script of scripts/part with settings of its own. The part goes down with it.
+pub struct Script {
+    name: &'static str,
+    folder: TempDir,
+    settings: Vec<(&'static str, String)>,
+    down: &'static [&'static str],
+}
+
+impl Script {
+    pub fn of(
+        name: &'static str,
+        settings: Vec<(&'static str, String)>,
+        down: &'static [&'static str],
+    ) -> Self {
+        let folder = tempfile::Builder::new()
+            .prefix("luck-")
+            .tempdir_in("/tmp")
+            .expect("a folder");
+        Self {
+            name,
+            folder,
+            settings,
+            down,
+        }
+    }
+
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn command(&self, args: &[&str]) -> std::process::Command {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("scripts/part")
+            .join(self.name);
+        let mut command = std::process::Command::new(script);
+        command
+            .args(args)
+            .env("PART_DIR", self.folder.path())
+            .envs(self.settings.iter().map(|(key, value)| (*key, value)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::inherit());
+        command
+    }
+
+    /// Runs it. It must do well.
+    pub async fn does(&self, args: &[&str], more: &[(&str, &str)]) {
+        let mut command = Command::from(self.command(args));
+        let status = command.envs(more.iter().copied()).status().await;
+        assert!(status.expect("it starts").success(), "{} {args:?}", self.name);
+    }
+}
+
+impl Drop for Script {
+    fn drop(&mut self) {
+        // The folder goes next: what still runs there would be nobody's.
+        let _ = self.command(self.down).status();
+    }
+}
+
+/// A Redis server that keeps what it was told, on a port of its own.
+pub struct Redis {
+    pub port: u16,
+    folder: TempDir,
+    settings: Vec<String>,
+    process: tokio::sync::Mutex<Option<Child>>,
+}
+
+impl Redis {
+    pub async fn start(port: u16, settings: &[&str]) -> Self {
+        let redis = Self {
+            port,
+            folder: tempfile::Builder::new()
+                .prefix("luck-")
+                .tempdir_in("/tmp")
+                .expect("a folder"),
+            settings: settings.iter().map(|s| (*s).to_owned()).collect(),
+            process: tokio::sync::Mutex::new(None),
+        };
+        redis.up().await;
+        redis
+    }
+
+    /// Starts it, if it does not run.
+    pub async fn up(&self) {
+        let mut process = self.process.lock().await;
+        if process.is_none() {
+            let log = File::create(self.folder.path().join("log")).expect("a log");
+            let mut command = Command::new("redis-server");
+            command
+                .args([
+                    "--bind",
+                    "127.0.0.1",
+                    "--port",
+                    &self.port.to_string(),
+                    "--save",
+                    "",
+                ])
+                .args(["--appendonly", "yes", "--appendfsync", "always"])
+                .arg("--dir")
+                .arg(self.folder.path())
+                .args(&self.settings)
+                .stdin(Stdio::null())
+                .stdout(log)
+                .kill_on_drop(true);
+            *process = Some(command.spawn().expect("apt-get install -y redis-server"));
+        }
+        let answers = async || self.ask(&["PING"]).await.is_some_and(|said| said == "PONG");
+        until("the Redis answers", answers).await.expect("a Redis");
+    }
+
+    /// Kills it; what it was told is on its disk.
+    pub async fn kill(&self) {
+        if let Some(mut process) = self.process.lock().await.take() {
+            process.kill().await.expect("it ends");
+        }
+    }
+
+    /// Asks it directly, as the user that may do everything.
+    pub async fn ask(&self, words: &[&str]) -> Option<String> {
+        let port = self.port.to_string();
+        let args = [&["-p", &port, "--raw"][..], words].concat();
+        Some(tool("redis-cli", &args).await?.trim_end().to_owned())
+    }
+
+    /// The names that match, in order.
+    pub async fn names(&self, glob: &str) -> Option<Vec<String>> {
+        let said = self.ask(&["KEYS", glob]).await?;
+        let mut names: Vec<String> = said.lines().map(str::to_owned).collect();
+        names.sort();
+        Some(names)
+    }
+}

@@ -1,0 +1,187 @@
+//! What stands between allclear and a part: passes everything on, or is the bad luck.
+
+use std::{io, path::PathBuf, sync::Arc, time::Duration};
+
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    net::{TcpListener, TcpStream, UnixStream},
+    sync::{Mutex, watch},
+    task::{JoinHandle, JoinSet},
+};
+
+/// How long a slow answer takes.
+const STALL: Duration = Duration::from_secs(30);
+
+/// How it behaves now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    Well,
+    /// The port is closed.
+    Down,
+    /// Nothing passes until it is let go again.
+    Held,
+    /// Requests pass; answers wait.
+    Slow,
+    /// Requests pass; the connection is reset after half an answer.
+    Cut,
+    /// The part is not asked: this is the answer to whatever comes.
+    Says(&'static [u8]),
+}
+
+/// Where the part is.
+#[derive(Debug, Clone)]
+pub enum Place {
+    Tcp(u16),
+    Unix(PathBuf),
+}
+
+/// A port on loopback that leads to a part.
+pub struct Proxy {
+    port: u16,
+    way: watch::Sender<Way>,
+    place: Arc<Mutex<Place>>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Proxy {
+    pub fn to(port: u16, place: Place) -> Self {
+        let (way, ways) = watch::channel(Way::Well);
+        let place = Arc::new(Mutex::new(place));
+        let task = tokio::spawn(listen(port, ways, place.clone()));
+        Self {
+            port,
+            way,
+            place,
+            task,
+        }
+    }
+
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    pub fn turn(&self, way: Way) {
+        self.way.send_replace(way);
+    }
+
+    /// New connections lead there.
+    pub async fn lead_to(&self, place: Place) {
+        *self.place.lock().await = place;
+    }
+}
+
+async fn listen(port: u16, mut way: watch::Receiver<Way>, place: Arc<Mutex<Place>>) {
+    loop {
+        is(&mut way, |w| w != Way::Down).await;
+        let Ok(listener) = TcpListener::bind(("127.0.0.1", port)).await else {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            continue;
+        };
+        let mut open = JoinSet::new();
+        loop {
+            tokio::select! {
+                biased;
+                () = is(&mut way, |w| w == Way::Down) => break,
+                accepted = listener.accept() => {
+                    if let Ok((client, _)) = accepted {
+                        open.spawn(talk(client, way.clone(), place.clone()));
+                    }
+                }
+            }
+        }
+    }
+}
+
+async fn is(way: &mut watch::Receiver<Way>, wanted: impl Fn(Way) -> bool) {
+    if way.wait_for(|w| wanted(*w)).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
+async fn connect(place: Place) -> io::Result<Box<dyn Stream>> {
+    Ok(match place {
+        Place::Tcp(port) => Box::new(TcpStream::connect(("127.0.0.1", port)).await?),
+        Place::Unix(path) => Box::new(UnixStream::connect(path).await?),
+    })
+}
+
+/// One connection. Whatever goes wrong in it is seen by the client as a reset.
+async fn talk(mut client: TcpStream, mut way: watch::Receiver<Way>, place: Arc<Mutex<Place>>) {
+    let ended = converse(&mut client, &mut way, place).await;
+    if ended.is_err() {
+        // A reset instead of an orderly end.
+        let _ = client.set_zero_linger();
+    }
+}
+
+async fn converse(
+    client: &mut TcpStream,
+    way: &mut watch::Receiver<Way>,
+    place: Arc<Mutex<Place>>,
+) -> io::Result<()> {
+    is(way, |w| w != Way::Held).await;
+    let now = *way.borrow();
+    if let Way::Says(answer) = now {
+        let mut asked = [0; 4096];
+        if client.read(&mut asked).await? > 0 {
+            client.write_all(answer).await?;
+            client.shutdown().await?;
+            // What still comes is read, so that the end is an orderly one.
+            while client.read(&mut asked).await? > 0 {}
+        }
+        return Ok(());
+    }
+    let to = place.lock().await.clone();
+    let part = connect(to).await?;
+    let (mut from_client, mut to_client) = client.split();
+    let (mut from_part, mut to_part) = tokio::io::split(part);
+    let (mut asking, mut answering) = (way.clone(), way.clone());
+    let asks = async {
+        let mut chunk = vec![0; 64 * 1024];
+        loop {
+            let n = from_client.read(&mut chunk).await?;
+            if n == 0 {
+                return to_part.shutdown().await;
+            }
+            is(&mut asking, |w| w != Way::Held).await;
+            if matches!(*asking.borrow(), Way::Says(_) | Way::Down) {
+                return Err(io::ErrorKind::ConnectionReset.into());
+            }
+            to_part.write_all(&chunk[..n]).await?;
+        }
+    };
+    let answers = async {
+        let mut chunk = vec![0; 64 * 1024];
+        loop {
+            let n = from_part.read(&mut chunk).await?;
+            if n == 0 {
+                return to_client.shutdown().await;
+            }
+            is(&mut answering, |w| w != Way::Held).await;
+            let now = *answering.borrow();
+            match now {
+                Way::Slow => tokio::time::sleep(STALL).await,
+                Way::Cut => {
+                    to_client.write_all(&chunk[..n / 2]).await?;
+                    return Err(io::ErrorKind::ConnectionReset.into());
+                }
+                Way::Says(_) | Way::Down => return Err(io::ErrorKind::ConnectionReset.into()),
+                Way::Well | Way::Held => {}
+            }
+            to_client.write_all(&chunk[..n]).await?;
+        }
+    };
+    tokio::select! {
+        both = async { tokio::try_join!(asks, answers) } => both.map(drop),
+        () = is(way, |w| w == Way::Down) => Err(io::ErrorKind::ConnectionReset.into()),
+    }
+}

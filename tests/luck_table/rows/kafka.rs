@@ -1,0 +1,182 @@
+//! The quota of a retry topic's consumers at a real broker.
+
+use std::time::Duration;
+
+use allclear::{
+    drivers::Patience,
+    model::{
+        environment::SecretRef,
+        secret::{SecretText, Secrets},
+        time::Span,
+        undo::ChangeIntent,
+    },
+};
+use serde_json::{Value, json};
+
+use crate::{
+    kafka_wire::{quota, set_quota},
+    luck::Luck,
+    part::{Script, ports, tool, until},
+    proxy::{Place, Proxy},
+    row::{PATIENCE, PATIENT, Row},
+};
+
+const PASSWORD: (&str, &str) = ("KAFKA_PASSWORD", "alice-pw");
+/// Topic, group and client id.
+const NAME: &str = "order-retry";
+/// Bytes a second before: not a number that anyone would set by chance.
+const BEFORE: f64 = 40_960.25;
+const SICK: f64 = 1024.0;
+/// The right that is taken away, and with it the one to change quotas.
+const RIGHT: &str = "--allow-principal User:alice --cluster --operation AlterConfigs";
+
+pub struct Kafka {
+    part: Script,
+    port: u16,
+    proxy: Proxy,
+}
+
+impl Kafka {
+    pub async fn start() -> Self {
+        let base = ports(6);
+        let settings = vec![
+            ("PART_PORT", base.to_string()),
+            ("PART_ADVERTISE_SASL", (base + 5).to_string()),
+        ];
+        let part = Script::of("kafka", settings, &["down"]);
+        part.does(&["up"], &[]).await;
+        let kafka = Self {
+            part,
+            port: base,
+            // Clients are told of this one.
+            proxy: Proxy::to(base + 5, Place::Tcp(base + 1)),
+        };
+        kafka
+            .tool("topics", &format!("--create --topic {NAME} --partitions 2"))
+            .await;
+        for right in [
+            &format!("--allow-principal User:alice --topic {NAME} --operation Describe --operation Read"),
+            &format!("--allow-principal User:alice --group {NAME} --operation Describe"),
+            "--allow-principal User:alice --cluster --operation DescribeConfigs",
+            RIGHT,
+        ] {
+            kafka.tool("acls", &format!("--add {right}")).await;
+        }
+        let at_start = format!("--group {NAME} --topic {NAME} --reset-offsets --to-earliest --execute");
+        kafka.tool("consumer-groups", &at_start).await;
+        kafka
+    }
+
+    async fn tool(&self, name: &str, args: &str) -> String {
+        let program = self.part.file(&format!("bin/kafka-{name}.sh"));
+        let at = format!("127.0.0.1:{}", self.port);
+        let args: Vec<&str> = ["--bootstrap-server", &at]
+            .into_iter()
+            .chain(args.split(' '))
+            .collect();
+        tool(program, &args)
+            .await
+            .unwrap_or_else(|| panic!("{name} {args:?} does not do well"))
+    }
+
+    async fn put(&self, bytes: f64) {
+        let put = async || {
+            set_quota(self.port, NAME, bytes).await.is_some()
+                && quota(self.port, NAME).await == Some(Some(bytes))
+        };
+        until("the quota stands", put).await.expect("a quota");
+    }
+}
+
+impl Row for Kafka {
+    fn environment(&self) -> Value {
+        let login = json!({"user": "alice", "password": {"env": PASSWORD.0}});
+        json!({
+            "services": {"order": {"order-0": "127.0.0.1:9"}},
+            "kafka": {"main": {"bootstrap": [self.proxy.address()], "tls": null, "sasl": {"plain": login}}}
+        })
+    }
+
+    fn playbook(&self) -> Value {
+        json!({"retry_queues": [{"kafka": {
+            "cluster": "main", "topic": NAME, "group": NAME, "reset": "earliest", "user": null, "clients": [NAME],
+            "rate": 100.0, "within": 30_000
+        }}]})
+    }
+
+    fn secrets(&self) -> Secrets {
+        let mut secrets = Secrets::none();
+        secrets.insert(SecretRef::Env(PASSWORD.0.into()), SecretText::new(PASSWORD.1));
+        secrets
+    }
+
+    fn variables(&self) -> Vec<(String, String)> {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let bin = self.part.file("bin");
+        vec![
+            (PASSWORD.0.to_owned(), PASSWORD.1.to_owned()),
+            ("PATH".to_owned(), format!("{}:{path}", bin.display())),
+        ]
+    }
+
+    fn patience(&self, luck: Luck) -> Patience {
+        match luck {
+            Luck::Restarts => PATIENT,
+            // A broker whose machine is busy takes a moment to log somebody in.
+            _ => Patience {
+                call: Span::seconds(2),
+                step: Span::seconds(4),
+                ..PATIENCE
+            },
+        }
+    }
+
+    fn proxy(&self) -> &Proxy {
+        &self.proxy
+    }
+
+    fn cannot(&self, luck: Luck) -> Option<&'static str> {
+        (luck == Luck::Topology).then_some("one broker")
+    }
+
+    fn makes(&self, change: &ChangeIntent) -> bool {
+        matches!(change, ChangeIntent::Quota { .. })
+    }
+
+    async fn before(&self) {
+        self.put(BEFORE).await;
+    }
+
+    async fn sick(&self) {
+        self.put(SICK).await;
+    }
+
+    async fn now(&self) -> Option<String> {
+        Some(format!("{:?}", quota(self.port, NAME).await?))
+    }
+
+    fn may_be(&self, seen: &str) -> bool {
+        [BEFORE, SICK].iter().any(|b| seen == format!("{:?}", Some(*b)))
+    }
+
+    async fn strike(&self, luck: Luck) {
+        match luck {
+            Luck::Refuses => {
+                self.tool("acls", &format!("--remove --force {RIGHT}")).await;
+                // The broker's own view of it follows a moment later.
+                tokio::time::sleep(Duration::from_millis(300)).await;
+            }
+            Luck::Restarts => {
+                self.part.does(&["kill"], &[]).await;
+                self.part.does(&["up"], &[]).await;
+            }
+            _ => {}
+        }
+    }
+
+    async fn relent(&self, luck: Luck) {
+        if luck == Luck::Refuses {
+            self.tool("acls", &format!("--add {RIGHT}")).await;
+        }
+    }
+}

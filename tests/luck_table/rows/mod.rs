@@ -1,0 +1,13 @@
+//! The drivers.
+
+pub mod haproxy;
+pub mod kafka;
+pub mod pool;
+pub mod program;
+pub mod queue;
+pub mod redis_cluster;
+pub mod redis_one;
+pub mod request;
+pub mod resilience4j;
+pub mod sentinel;
+pub mod stand;

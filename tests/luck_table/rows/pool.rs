@@ -1,0 +1,91 @@
+//! A pool that only a restart empties, by a program.
+
+use allclear::model::undo::ChangeIntent;
+use serde_json::{Value, json};
+
+use super::stand::Stand;
+use crate::{
+    luck::Luck,
+    proxy::Proxy,
+    row::{LOGIN_PAGE, Row},
+};
+
+pub struct Pool(Stand);
+
+impl Pool {
+    pub async fn start() -> Self {
+        Self(Stand::start().await)
+    }
+}
+
+impl Row for Pool {
+    fn environment(&self) -> Value {
+        json!({"services": {"order": {"order-0": self.0.proxy.address()}}})
+    }
+
+    fn playbook(&self) -> Value {
+        let run = [
+            "curl",
+            "-fsS",
+            "-m",
+            "1",
+            "-X",
+            "POST",
+            "http://{instance}/restart",
+        ];
+        json!({"pools": [{"metric": "busy", "scope": null, "idle_at_most": 5.0, "scrape_holds": 0.0, "wait": 1500,
+            "if_stuck": {"command": {"run": run, "timeout": 2000}}, "ready": null}]})
+    }
+
+    fn proxy(&self) -> &Proxy {
+        &self.0.proxy
+    }
+
+    fn garbage(&self) -> &'static [u8] {
+        LOGIN_PAGE
+    }
+
+    fn refuses_by_gateway(&self) -> bool {
+        true
+    }
+
+    fn cannot(&self, luck: Luck) -> Option<&'static str> {
+        (luck == Luck::Topology).then_some("targets are pinned")
+    }
+
+    fn makes(&self, change: &ChangeIntent) -> bool {
+        matches!(change, ChangeIntent::Restart { .. })
+    }
+
+    async fn before(&self) {
+        self.0.hold(json!({"busy": 2})).await;
+    }
+
+    async fn sick(&self) {
+        self.0.hold(json!({"busy": 50})).await;
+    }
+
+    async fn now(&self) -> Option<String> {
+        let held = self.0.now().await;
+        match held.restarts {
+            0 | 1 => Some(format!("busy {}", held.value["busy"])),
+            more => Some(format!("restarted {more} times")),
+        }
+    }
+
+    fn may_be(&self, seen: &str) -> bool {
+        ["busy 50", "busy 2"].contains(&seen)
+    }
+
+    async fn strike(&self, luck: Luck) {
+        if luck == Luck::Restarts {
+            self.0.restart().await;
+        }
+    }
+
+    async fn relent(&self, _: Luck) {}
+
+    fn is_once_a_run(&self) -> bool {
+        true
+    }
+}
