@@ -18,6 +18,8 @@ pub struct Missing {
     pub what: String,
     /// Seen to be elsewhere, or not seen at all.
     pub certainty: Certainty,
+    /// What a person types to bring it back, where the playbook says so.
+    pub by_hand: Option<String>,
 }
 
 impl Missing {
@@ -27,6 +29,7 @@ impl Missing {
         Self {
             what,
             certainty: Certainty::Seen,
+            by_hand: None,
         }
     }
 
@@ -36,7 +39,13 @@ impl Missing {
         Self {
             what,
             certainty: Certainty::Unknown,
+            by_hand: None,
         }
+    }
+
+    /// With the command that brings it back.
+    pub fn or_by_hand(self, by_hand: Option<String>) -> Self {
+        Self { by_hand, ..self }
     }
 }
 
@@ -158,7 +167,7 @@ fn not_settled(missing: &Missing) -> Leftover {
         step: StepId::Verify,
         what: missing.what.clone(),
         why: why.into(),
-        by_hand: None,
+        by_hand: missing.by_hand.clone(),
         certainty: missing.certainty,
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     row::{FORBIDDEN, Row},
 };
 
-/// How often a keeper dies before it is left alive; more changes than that no row makes.
+/// More changes than that no row makes.
 const DEATHS: usize = 40;
 /// After a change was written down: by then it is made as well.
 const MADE: Duration = Duration::from_millis(60);
@@ -46,37 +46,54 @@ impl<R: Row> Case<'_, R> {
         let fresh = Run::prepared(plan, row.secrets(), row.patience(luck)).await?;
         self.make_sick(&before).await?;
 
-        let mut run = fresh.clone();
         let seen = tokio::sync::Mutex::new(BTreeSet::new());
-        let ended = tokio::select! {
-            ended = self.recovered(&mut run) => ended,
+        let outcome = tokio::select! {
+            outcome = self.recovered(&fresh, &before) => outcome?,
             () = self.watch(&seen) => unreachable!("it watches for ever"),
         };
-        let told = |why: String| format!("{why}\n{}", run.story());
-        let outcome = ended.outcome.clone().ok_or("no outcome")?.recovered;
-        self.is_true(outcome, &before).await.map_err(told)?;
-        let strange: Vec<String> = seen.into_inner().into_iter().filter(|s| !row.may_be(s)).collect();
-        if !strange.is_empty() {
-            return Err(told(format!("values that were never there: {strange:#?}")));
+        let seen = seen.into_inner().into_iter();
+        let strange: Vec<String> = seen.filter(|s| !row.may_be(s)).collect();
+        match strange.is_empty() {
+            true => Ok(outcome),
+            false => Err(format!("values that were never there: {strange:#?}")),
         }
-        self.healthy.is_put_back().await.map_err(told)?;
-        self.relent().await;
+    }
+
+    /// Recovers in this luck, with what is left done by hand, and then without it.
+    async fn recovered(&self, fresh: &Run, before: &str) -> Result<Recovered, String> {
+        if self.luck == Luck::Killed {
+            return self.killed(fresh, before).await;
+        }
+        let mut run = fresh.clone();
+        let ended = self.in_luck(&mut run).await;
+        let outcome = self.is_proved(&ended, &run, before).await?;
         if outcome == Recovered::Recovered {
             return Ok(outcome);
         }
-        self.done_by_hand(&ended, &before).await.map_err(told)?;
-
-        let mut run = if row.is_once_a_run() { fresh } else { run.clone() };
-        self.make_sick(&before).await?;
+        let mut run = if self.row.is_once_a_run() {
+            fresh.clone()
+        } else {
+            run
+        };
+        self.make_sick(before).await?;
         let ended = run.recover(|_| Then::GoesOn).await;
-        let again = ended.outcome.ok_or("no outcome")?.recovered;
-        let told = |why: String| format!("the second recovery: {why}\n{}", run.story());
-        self.is_true(again, &before).await.map_err(told)?;
-        self.healthy.is_put_back().await.map_err(told)?;
-        match again {
+        match self.is_proved(&ended, &run, before).await? {
             Recovered::Recovered => Ok(outcome),
-            other => Err(told(format!("{other:?}, though the luck is over"))),
+            other => Err(format!("{other:?}, though the luck is over\n{}", run.story())),
         }
+    }
+
+    /// What was said is so, the healthy row is put back, and what is left can be done by hand once the luck is over.
+    async fn is_proved(&self, ended: &Ended, run: &Run, before: &str) -> Result<Recovered, String> {
+        let told = |why: String| format!("{why}\n{}", run.story());
+        let outcome = ended.outcome.as_ref().expect("it went on to its end").recovered;
+        self.is_true(outcome, before).await.map_err(told)?;
+        self.healthy.is_put_back().await.map_err(told)?;
+        self.relent().await;
+        if outcome != Recovered::Recovered {
+            self.done_by_hand(ended, before).await.map_err(told)?;
+        }
+        Ok(outcome)
     }
 
     async fn make_sick(&self, before: &str) -> Result<(), String> {
@@ -86,72 +103,86 @@ impl<R: Row> Case<'_, R> {
         until("the drill has made it sick", differs).await
     }
 
-    /// Recovers, with the luck at its moment.
-    async fn recovered(&self, run: &mut Run) -> Ended {
-        match self.luck {
-            Luck::Killed => self.killed(run).await,
-            Luck::Twice => {
-                let mut other = run.clone();
-                let (one, two) = tokio::join!(run.recover(|_| Then::GoesOn), other.recover(|_| Then::GoesOn));
-                // The one that is less sure is the one that is believed.
-                let sure = |e: &Ended| e.outcome.as_ref().is_some_and(|o| o.all_clear());
-                if sure(&one) { two } else { one }
-            }
-            _ if self.moment == Moment::Before => {
-                self.strike().await;
-                run.recover(|_| Then::GoesOn).await
-            }
-            _ => {
-                let (begun, struck) = (Notify::new(), Cell::new(false));
-                let at_change = |change: &_| {
-                    if self.row.makes(change) && !struck.replace(true) {
-                        // Nothing passes until the luck is there: this change is not made before it.
-                        self.row.proxy().turn(Way::Held);
-                        begun.notify_one();
-                    }
-                    Then::GoesOn
-                };
-                let strike = async {
-                    begun.notified().await;
-                    self.strike().await;
-                    std::future::pending().await
-                };
-                let ended = tokio::select! {
-                    biased;
-                    ended = run.recover(at_change) => ended,
-                    () = strike => unreachable!("it never ends"),
-                };
-                assert!(
-                    struck.get(),
-                    "no change of its own was ever made:\n{}",
-                    run.story()
-                );
-                ended
-            }
+    /// One recovery, with the luck at its moment.
+    async fn in_luck(&self, run: &mut Run) -> Ended {
+        if self.luck == Luck::Twice {
+            let mut other = run.clone();
+            let (one, two) = tokio::join!(run.recover(|_| Then::GoesOn), other.recover(|_| Then::GoesOn));
+            // The one that is less sure is the one that is believed.
+            let sure = |e: &Ended| e.outcome.as_ref().is_some_and(|o| o.all_clear());
+            return if sure(&one) { two } else { one };
         }
+        if self.moment == Moment::Before {
+            self.strike().await;
+            return run.recover(|_| Then::GoesOn).await;
+        }
+        let (begun, struck) = (Notify::new(), Cell::new(false));
+        let at_change = |change: &_| {
+            if self.row.makes(change) && !struck.replace(true) {
+                // Nothing passes until the luck is there: this change is not made before it.
+                self.row.proxy().turn(Way::Held);
+                begun.notify_one();
+            }
+            Then::GoesOn
+        };
+        let strike = async {
+            begun.notified().await;
+            self.strike().await;
+            std::future::pending().await
+        };
+        let ended = tokio::select! {
+            biased;
+            ended = run.recover(at_change) => ended,
+            () = strike => unreachable!("it never ends"),
+        };
+        assert!(
+            struck.get(),
+            "no change of its own was ever made:\n{}",
+            run.story()
+        );
+        ended
     }
 
-    /// The first keeper dies at the first change, the second at its second, and so on: before it is made, and after.
-    async fn killed(&self, run: &mut Run) -> Ended {
+    /// For each change: the keeper dies before it is made, the next one dies at its own once that is made, and the third
+    /// goes on to its end. Gives the worst end.
+    async fn killed(&self, fresh: &Run, before: &str) -> Result<Recovered, String> {
+        let mut worst = Recovered::Recovered;
         for nth in 1..=DEATHS {
-            for late in [Duration::ZERO, MADE] {
+            if nth > 1 {
+                self.row.before().await;
+                self.healthy.before().await;
+                self.make_sick(before).await?;
+            }
+            let (mut run, mut deaths, mut end) = (fresh.clone(), 0, None);
+            for late in [Some(Duration::ZERO), Some(MADE), None] {
                 let mut changes = 0;
-                let ended = run
-                    .recover(|_| {
-                        changes += 1;
-                        if changes == nth {
-                            Then::Dies(late)
-                        } else {
-                            Then::GoesOn
-                        }
-                    })
-                    .await;
+                let at_change = |_: &_| {
+                    changes += 1;
+                    match late {
+                        Some(late) if changes == nth => Then::Dies(late),
+                        _ => Then::GoesOn,
+                    }
+                };
+                let ended = run.recover(at_change).await;
                 if ended.outcome.is_some() {
-                    return ended;
+                    end = Some(ended);
+                    break;
                 }
+                deaths += 1;
+            }
+            let end = end.expect("the last one lives");
+            let outcome = self
+                .is_proved(&end, &run, before)
+                .await
+                .map_err(|why| format!("killed at change {nth}: {why}"))?;
+            if outcome != Recovered::Recovered {
+                worst = outcome;
+            }
+            if deaths == 0 {
+                return Ok(worst);
             }
         }
-        panic!("more than {DEATHS} changes")
+        Err(format!("more than {DEATHS} changes"))
     }
 
     async fn strike(&self) {

@@ -2,7 +2,7 @@
 
 use crate::{
     drill::{Input, Missing},
-    engine::{Engine, baseline},
+    engine::{Engine, baseline, recovery::restart_by_hand},
     model::{
         dashboard::Metric,
         event::Health,
@@ -81,18 +81,17 @@ impl Engine {
         for pool in &self.plan.drill.recovery.pools {
             for query in meters.pool_queries(pool) {
                 let reading = meters.store.reading(&query, self.plan.drill.window * 2);
-                match &reading.value {
-                    Err(gap) => busy.push(Missing::unread(format!("{query}: {gap}"))),
-                    Ok(_) if reading.partial || self.is_too_old(&reading) => busy.push(unseen(&query)),
-                    Ok(value) if pool.is_idle(value.0) => {}
-                    Ok(value) => {
-                        busy.push(Missing::outside(format!(
-                            "{query} busy {:.0}, idle at most {:.0}",
-                            pool.busy(value.0),
-                            pool.idle_at_most
-                        )));
-                    }
-                }
+                let missing = match &reading.value {
+                    Err(gap) => Missing::unread(format!("{query}: {gap}")),
+                    Ok(_) if reading.partial || self.is_too_old(&reading) => unseen(&query),
+                    Ok(value) if pool.is_idle(value.0) => continue,
+                    Ok(value) => Missing::outside(format!(
+                        "{query} busy {:.0}, idle at most {:.0}",
+                        pool.busy(value.0),
+                        pool.idle_at_most
+                    )),
+                };
+                busy.push(missing.or_by_hand(restart_by_hand(&self.scene(), pool, &query)));
             }
         }
         busy

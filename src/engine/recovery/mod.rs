@@ -81,6 +81,7 @@ pub use gateway::drain;
 pub use injector::injector;
 pub use left::left_behind;
 pub use pools::pools;
+pub(super) use pools_restart::restart_by_hand;
 pub use ramp::traffic;
 pub use release::release_retry;
 pub use repair::{Repair, needs_repair};

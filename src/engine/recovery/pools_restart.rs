@@ -8,6 +8,7 @@ use crate::{
         ids::InstanceName,
         playbook::{PoolDrain, Restart},
         recovery::StepId,
+        sample::Query,
         undo::ChangeIntent,
     },
 };
@@ -103,6 +104,13 @@ pub(super) fn by_hand(scene: &Scene, pool: &PoolDrain, who: &[&InstanceName]) ->
     };
     let commands: Vec<String> = who.iter().filter_map(command).collect();
     (!commands.is_empty()).then(|| commands.join("; "))
+}
+
+/// The same for whom a reading is about: one target, or all of them.
+pub fn restart_by_hand(scene: &Scene, pool: &PoolDrain, query: &Query) -> Option<String> {
+    let targets = &scene.plan.drill.targets.instances;
+    let is_meant = |target: &&InstanceName| query.instance.as_ref().is_none_or(|one| one == *target);
+    by_hand(scene, pool, &targets.iter().filter(is_meant).collect::<Vec<_>>())
 }
 
 fn filled(scene: &Scene, url: &str, instance: &InstanceName) -> Result<String, String> {

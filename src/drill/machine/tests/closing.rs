@@ -205,3 +205,29 @@ fn what_the_last_read_had_to_put_back_again_out_of_time_is_not_all_clear() {
     let outcome = closed(&m.step(read, at(126))).cloned().expect("over");
     assert_eq!((outcome.recovered, outcome.exit), (Recovered::Leftover, 4));
 }
+
+#[test]
+fn what_is_missing_at_the_end_is_told_with_its_command() {
+    let mut m = running();
+    m.step(guard(Health::Broken), at(65));
+    m.step(Input::RowsFinal(vec![Verdict::NoData]), at(65));
+    to_verifying(&mut m, 66);
+    let missing = vec![Missing::outside("pool busy").or_by_hand(Some("restart it".into()))];
+    m.step(
+        Input::Settling {
+            missing,
+            users_ok: false,
+        },
+        at(126),
+    );
+    let read = Input::FinalRead {
+        found: vec![],
+        repaired: false,
+    };
+    let effects = m.step(read, at(126));
+    let told = effects.iter().find_map(|e| match e {
+        Effect::Emit(Body::MayRemain(left)) => left.first(),
+        _ => None,
+    });
+    assert_eq!(told.and_then(|l| l.by_hand.as_deref()), Some("restart it"));
+}
