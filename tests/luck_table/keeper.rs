@@ -21,6 +21,8 @@ use allclear::{
 use serde_json::json;
 use tokio::sync::mpsc;
 
+use crate::row::PATIENT;
+
 /// No recovery of the table takes that long.
 const ENDS: Duration = Duration::from_secs(240);
 
@@ -58,7 +60,7 @@ impl Run {
             patience,
             events: Vec::new(),
         };
-        let (snapshot, checks) = read_snapshot(&run.plan, &run.drivers()).await;
+        let (snapshot, checks) = read_snapshot(&run.plan, &run.drivers(PATIENT)).await;
         let refused: Vec<_> = checks
             .iter()
             .filter(|c| c.outcome == CheckOutcome::Refused)
@@ -90,8 +92,8 @@ impl Run {
         Ok(run)
     }
 
-    fn drivers(&self) -> Drivers {
-        Drivers::with_patience(&self.plan, self.secrets.clone(), self.patience).expect("the clients")
+    fn drivers(&self, patience: Patience) -> Drivers {
+        Drivers::with_patience(&self.plan, self.secrets.clone(), patience).expect("the clients")
     }
 
     /// Takes the run over. `at_change` is asked at each change that is written down and not made yet.
@@ -105,7 +107,7 @@ impl Run {
         let (asks, asked) = mpsc::unbounded_channel();
         let setup = Setup {
             schedule: Schedule::of(&self.plan.drill).expect("a schedule"),
-            drivers: Arc::new(self.drivers()),
+            drivers: Arc::new(self.drivers(self.patience)),
             plan: Arc::new(self.plan.clone()),
             secrets: self.secrets.clone(),
             clock: Clock,

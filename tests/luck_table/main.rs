@@ -28,7 +28,7 @@ use futures::{FutureExt, future::LocalBoxFuture};
 use self::{
     cell::Case,
     healthy::Healthy,
-    luck::Luck,
+    luck::{Luck, Moment},
     row::Row,
     rows::{
         haproxy::Haproxy,
@@ -59,7 +59,15 @@ async fn line<R: Row>(name: &'static str, start: impl Future<Output = R>) -> Opt
         return None;
     }
     let began = tokio::time::Instant::now();
-    let (row, healthy) = tokio::join!(start, Healthy::start());
+    let started = async { tokio::join!(start, Healthy::start()) };
+    let Ok((row, healthy)) = AssertUnwindSafe(started).catch_unwind().await else {
+        let failed =
+            Luck::ALL.map(|_| Got::Ended(vec![(Moment::Before, Err("its part does not start".into()))]));
+        return Some(Line {
+            name,
+            cells: failed.into(),
+        });
+    };
     println!("{name}: its part is up after {:.0?}", began.elapsed());
     let mut cells = Vec::new();
     for luck in Luck::ALL {

@@ -173,7 +173,7 @@ impl Redis {
                     "--save",
                     "",
                 ])
-                .args(["--appendonly", "yes", "--appendfsync", "always"])
+                .args(["--appendonly", "yes", "--appendfsync", "no"])
                 .arg("--dir")
                 .arg(self.folder.path())
                 .args(&self.settings)

@@ -9,6 +9,8 @@ use tokio::{
     task::{JoinHandle, JoinSet},
 };
 
+use crate::part::until;
+
 /// How long a slow answer takes.
 const STALL: Duration = Duration::from_secs(30);
 
@@ -68,6 +70,12 @@ impl Proxy {
 
     pub fn turn(&self, way: Way) {
         self.way.send_replace(way);
+    }
+
+    /// Until whoever comes is let in again.
+    pub async fn is_open(&self) {
+        let open = async || TcpStream::connect(("127.0.0.1", self.port)).await.is_ok();
+        until("the port is open", open).await.expect("a proxy");
     }
 
     /// New connections lead there.

@@ -18,10 +18,10 @@ pub const FORBIDDEN: &[u8] =
 
 /// Long enough for a busy machine, short enough for a table.
 pub const PATIENCE: Patience = Patience {
-    connect: Span::millis(700),
-    call: Span::millis(1500),
+    connect: Span::seconds(1),
+    call: Span::seconds(2),
     late: Span::millis(300),
-    step: Span::millis(2500),
+    step: Span::millis(3500),
     confirm: Span::seconds(5),
     guard: Span::seconds(1),
     poll: Span::millis(50),
@@ -29,6 +29,8 @@ pub const PATIENCE: Patience = Patience {
 
 /// For what begins again in mid-step.
 pub const PATIENT: Patience = Patience {
+    connect: Span::seconds(5),
+    call: Span::seconds(5),
     step: Span::seconds(90),
     confirm: Span::seconds(90),
     ..PATIENCE

@@ -24,8 +24,8 @@ use crate::{
 const PASSWORD: (&str, &str) = ("KAFKA_PASSWORD", "alice-pw");
 /// Topic, group and client id.
 const NAME: &str = "order-retry";
-/// Bytes a second before: not a number that anyone would set by chance.
-const BEFORE: f64 = 40_960.25;
+/// Bytes a second before; Kafka knows whole ones only.
+const BEFORE: f64 = 40_961.0;
 const SICK: f64 = 1024.0;
 /// The right that is taken away, and with it the one to change quotas.
 const RIGHT: &str = "--allow-principal User:alice --cluster --operation AlterConfigs";
@@ -125,8 +125,8 @@ impl Row for Kafka {
             Luck::Restarts | Luck::Refuses => PATIENT,
             // A broker whose machine is busy takes a moment to log somebody in.
             _ => Patience {
-                call: Span::seconds(2),
-                step: Span::seconds(4),
+                call: Span::seconds(3),
+                step: Span::seconds(5),
                 ..PATIENCE
             },
         }

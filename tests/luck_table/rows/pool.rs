@@ -33,7 +33,7 @@ impl Row for Pool {
             "POST",
             "http://{instance}/restart",
         ];
-        json!({"pools": [{"metric": "busy", "scope": null, "idle_at_most": 5.0, "scrape_holds": 0.0, "wait": 1500,
+        json!({"pools": [{"metric": "busy", "scope": null, "idle_at_most": 5.0, "scrape_holds": 0.0, "wait": 3000,
             "if_stuck": {"command": {"run": run, "timeout": 2000}}, "ready": null}]})
     }
 
@@ -83,7 +83,10 @@ impl Row for Pool {
         }
     }
 
-    async fn relent(&self, _: Luck) {}
+    /// What a person restarts after it is no second restart of the run.
+    async fn relent(&self, _: Luck) {
+        self.0.forget_restarts().await;
+    }
 
     fn is_once_a_run(&self) -> bool {
         true

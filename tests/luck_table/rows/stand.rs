@@ -57,6 +57,10 @@ impl Stand {
         };
     }
 
+    pub async fn forget_restarts(&self) {
+        self.held.lock().await.restarts = 0;
+    }
+
     pub async fn now(&self) -> Held {
         let mut held = self.held.lock().await;
         flow(&mut held);
