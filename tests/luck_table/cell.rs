@@ -12,7 +12,7 @@ use crate::{
     part::{type_by_hand, until},
     plan::plan,
     proxy::Way,
-    row::{FORBIDDEN, Row},
+    row::Row,
 };
 
 /// More changes than that no row makes.
@@ -35,6 +35,7 @@ impl<R: Row> Case<'_, R> {
     /// What was not true.
     pub async fn carried_out(&self) -> Result<Recovered, String> {
         let (row, luck) = (self.row, self.luck);
+        row.expect(luck);
         row.before().await;
         self.healthy.before().await;
         let before = row.now().await.ok_or("it cannot be read before")?;
@@ -195,11 +196,7 @@ impl<R: Row> Case<'_, R> {
                 self.row.strike(self.luck).await;
                 // A part without rights of its own has them in a gateway before it.
                 let by_gateway = self.row.refuses_by_gateway();
-                proxy.turn(if by_gateway {
-                    Way::Says(FORBIDDEN)
-                } else {
-                    Way::Well
-                });
+                proxy.turn(if by_gateway { Way::Forbids } else { Way::Well });
             }
             Luck::Restarts | Luck::Topology => {
                 self.row.strike(self.luck).await;

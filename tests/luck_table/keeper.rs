@@ -135,8 +135,10 @@ impl Run {
                             _ => Then::GoesOn,
                         };
                         told.push(event);
-                        if let (Then::Dies(late), None) = (then, &death) {
-                            death = Some(Box::pin(tokio::time::sleep(late)));
+                        match then {
+                            Then::Dies(Duration::ZERO) => return None,
+                            Then::Dies(late) if death.is_none() => death = Some(Box::pin(tokio::time::sleep(late))),
+                            _ => {}
                         }
                     }
                     () = async { death.as_mut().expect("only then").await }, if death.is_some() => return None,

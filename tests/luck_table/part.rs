@@ -34,7 +34,7 @@ pub fn ports(n: u16) -> u16 {
 pub async fn tool(program: impl AsRef<std::ffi::OsStr>, args: &[&str]) -> Option<String> {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null()).kill_on_drop(true);
-    let output = timeout(Duration::from_secs(20), command.output())
+    let output = timeout(Duration::from_secs(40), command.output())
         .await
         .ok()?
         .ok()?;
@@ -196,7 +196,7 @@ impl Redis {
     /// Asks it directly, as the user that may do everything.
     pub async fn ask(&self, words: &[&str]) -> Option<String> {
         let port = self.port.to_string();
-        let args = [&["-p", &port, "--raw"][..], words].concat();
+        let args = [&["-e", "-p", &port, "--raw"][..], words].concat();
         Some(tool("redis-cli", &args).await?.trim_end().to_owned())
     }
 

@@ -11,6 +11,9 @@ use tokio::{
 
 use crate::part::until;
 
+/// What a gateway answers to those who may only read.
+const FORBIDDEN: &[u8] =
+    b"HTTP/1.1 403 Forbidden\r\nContent-Length: 11\r\nConnection: close\r\n\r\nnot for you";
 /// How long a slow answer takes.
 const STALL: Duration = Duration::from_secs(30);
 
@@ -26,6 +29,8 @@ pub enum Way {
     Slow,
     /// Requests pass; the connection is reset after half an answer.
     Cut,
+    /// HTTP: reads pass; whatever would change something is forbidden.
+    Forbids,
     /// The part is not asked: this is the answer to whatever comes.
     Says(&'static [u8]),
 }
@@ -122,10 +127,15 @@ async fn connect(place: Place) -> io::Result<Box<dyn Stream>> {
     })
 }
 
-/// One connection. Whatever goes wrong in it is seen by the client as a reset.
+fn would_change_something(request: &[u8]) -> bool {
+    let methods: [&[u8]; 3] = [b"PUT ", b"POST ", b"DELETE "];
+    methods.iter().any(|method| request.starts_with(method))
+}
+
+/// One connection.
 async fn talk(mut client: TcpStream, mut way: watch::Receiver<Way>, place: Arc<Mutex<Place>>) {
     let ended = converse(&mut client, &mut way, place).await;
-    if ended.is_err() {
+    if ended.is_err_and(|e| e.kind() == io::ErrorKind::ConnectionReset) {
         // A reset instead of an orderly end.
         let _ = client.set_zero_linger();
     }
@@ -149,8 +159,9 @@ async fn converse(
         return Ok(());
     }
     let to = place.lock().await.clone();
-    let part = connect(to).await?;
-    let (mut from_client, mut to_client) = client.split();
+    let part = connect(to).await.map_err(|_| io::ErrorKind::ConnectionReset)?;
+    let (mut from_client, to_client) = client.split();
+    let to_client = Mutex::new(to_client);
     let (mut from_part, mut to_part) = tokio::io::split(part);
     let (mut asking, mut answering) = (way.clone(), way.clone());
     let asks = async {
@@ -161,8 +172,15 @@ async fn converse(
                 return to_part.shutdown().await;
             }
             is(&mut asking, |w| w != Way::Held).await;
-            if matches!(*asking.borrow(), Way::Says(_) | Way::Down) {
+            let now = *asking.borrow();
+            if matches!(now, Way::Says(_) | Way::Down) {
                 return Err(io::ErrorKind::ConnectionReset.into());
+            }
+            if now == Way::Forbids && would_change_something(&chunk[..n]) {
+                to_client.lock().await.write_all(FORBIDDEN).await?;
+                // Its body may still be on its way: unread it would make a reset of the end.
+                let _ = tokio::time::timeout(Duration::from_millis(50), from_client.read(&mut chunk)).await;
+                return Err(io::ErrorKind::PermissionDenied.into());
             }
             to_part.write_all(&chunk[..n]).await?;
         }
@@ -172,20 +190,20 @@ async fn converse(
         loop {
             let n = from_part.read(&mut chunk).await?;
             if n == 0 {
-                return to_client.shutdown().await;
+                return to_client.lock().await.shutdown().await;
             }
             is(&mut answering, |w| w != Way::Held).await;
             let now = *answering.borrow();
             match now {
                 Way::Slow => tokio::time::sleep(STALL).await,
                 Way::Cut => {
-                    to_client.write_all(&chunk[..n / 2]).await?;
+                    to_client.lock().await.write_all(&chunk[..n / 2]).await?;
                     return Err(io::ErrorKind::ConnectionReset.into());
                 }
                 Way::Says(_) | Way::Down => return Err(io::ErrorKind::ConnectionReset.into()),
-                Way::Well | Way::Held => {}
+                Way::Well | Way::Held | Way::Forbids => {}
             }
-            to_client.write_all(&chunk[..n]).await?;
+            to_client.lock().await.write_all(&chunk[..n]).await?;
         }
     };
     tokio::select! {

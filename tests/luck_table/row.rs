@@ -12,9 +12,6 @@ use crate::{luck::Luck, proxy::Proxy};
 pub const NO_PROTOCOL: &[u8] = b"\x00\x00\x00\x14\xde\xad\xbe\xef\xff\x00no protocol at all\r\n\r\n";
 /// The same, where the part speaks HTTP.
 pub const LOGIN_PAGE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 25\r\nConnection: close\r\n\r\n<html>please log in</html";
-/// A refusal, where the part speaks HTTP.
-pub const FORBIDDEN: &[u8] =
-    b"HTTP/1.1 403 Forbidden\r\nContent-Length: 11\r\nConnection: close\r\n\r\nnot for you";
 
 /// Long enough for a busy machine, short enough for a table.
 pub const PATIENCE: Patience = Patience {
@@ -69,6 +66,8 @@ pub trait Row {
     /// Whether a change is one of its own.
     fn makes(&self, change: &ChangeIntent) -> bool;
 
+    /// Told which luck is going to come.
+    fn expect(&self, _luck: Luck) {}
     /// As before the drill.
     async fn before(&self);
     /// What a drill leaves.

@@ -115,7 +115,9 @@ impl Row for RedisCluster {
     async fn before(&self) {
         self.is_whole().await;
         for node in &self.nodes {
-            node.ask(&["FLUSHALL"]).await.expect("emptied");
+            let cli = format!("redis-cli -p {}", node.port);
+            let script = format!("{cli} --scan --pattern 'degrade:order:[0-9]*' | sed 's/^/DEL /' | {cli}");
+            tool("sh", &["-c", &script]).await.expect("emptied");
         }
         self.say(&["SET", "degrade:order:old", "before"]).await;
         self.say(&["SET", "session", "1"]).await;

@@ -1,9 +1,12 @@
 //! Flags in one real Redis.
 
-use allclear::model::{
-    environment::SecretRef,
-    secret::{SecretText, Secrets},
-    undo::ChangeIntent,
+use allclear::{
+    drivers::Patience,
+    model::{
+        environment::SecretRef,
+        secret::{SecretText, Secrets},
+        undo::ChangeIntent,
+    },
 };
 use serde_json::{Value, json};
 
@@ -11,11 +14,11 @@ use crate::{
     luck::Luck,
     part::{Redis, ports},
     proxy::{Place, Proxy},
-    row::Row,
+    row::{PATIENCE, PATIENT, Row},
 };
 
 const PASSWORD: (&str, &str) = ("DRILL_PASSWORD", "pw-of-drill");
-const FLAGS: usize = 120;
+const FLAGS: usize = 40;
 
 pub struct RedisOne {
     redis: Redis,
@@ -81,6 +84,14 @@ impl Row for RedisOne {
         secrets
     }
 
+    fn patience(&self, luck: Luck) -> Patience {
+        match luck {
+            Luck::Restarts => PATIENT,
+            // What became a replica stays one.
+            _ => PATIENCE,
+        }
+    }
+
     fn variables(&self) -> Vec<(String, String)> {
         vec![(PASSWORD.0.to_owned(), PASSWORD.1.to_owned())]
     }
@@ -98,9 +109,10 @@ impl Row for RedisOne {
     }
 
     async fn before(&self) {
-        self.redis.ask(&["FLUSHALL"]).await.expect("emptied");
-        let two = ["MSET", "degrade:order:old", "before", "session", "1"];
-        self.redis.ask(&two).await.expect("set");
+        // At once: whoever looks sees no moment without them.
+        let script =
+            "redis.call('FLUSHALL') redis.call('MSET', 'degrade:order:old', 'before', 'session', '1')";
+        self.redis.ask(&["EVAL", script, "0"]).await.expect("set");
     }
 
     async fn sick(&self) {
