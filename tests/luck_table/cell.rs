@@ -1,6 +1,6 @@
 //! One cell: a recovery in bad luck, and whether it told the truth.
 
-use std::{cell::Cell, collections::BTreeSet, time::Duration};
+use std::{cell::Cell, collections::BTreeSet, mem, time::Duration};
 
 use allclear::model::recovery::Recovered;
 use tokio::sync::Notify;
@@ -146,18 +146,20 @@ impl<R: Row> Case<'_, R> {
     /// For each change: the keeper dies before it is made, the next one dies at its own once that is made, and the third
     /// goes on to its end. Gives the worst end.
     async fn killed(&self, fresh: &Run, before: &str) -> Result<Recovered, String> {
-        let mut worst = Recovered::Recovered;
-        for nth in 1..=DEATHS {
-            if nth > 1 {
+        let (mut worst, mut nth, mut is_first) = (Recovered::Recovered, 1, true);
+        let mut is_too_late = false;
+        while nth <= DEATHS {
+            if !mem::replace(&mut is_first, false) {
                 self.row.before().await;
                 self.healthy.before().await;
                 self.make_sick(before).await?;
             }
-            let (mut run, mut deaths, mut end) = (fresh.clone(), 0, None);
+            let (mut run, mut deaths, mut end, own) = (fresh.clone(), 0, None, Cell::new(false));
             for late in [Some(Duration::ZERO), Some(MADE), None] {
                 let mut changes = 0;
-                let at_change = |_: &_| {
+                let at_change = |change: &_| {
                     changes += 1;
+                    own.set(self.row.makes(change));
                     match late {
                         Some(late) if changes == nth => Then::Dies(late),
                         _ => Then::GoesOn,
@@ -169,6 +171,13 @@ impl<R: Row> Case<'_, R> {
                     break;
                 }
                 deaths += 1;
+                if deaths == 1 && own.get() && self.row.is_once_a_run() {
+                    is_too_late = self.row.now().await.as_deref() == Some(before);
+                }
+            }
+            if mem::replace(&mut is_too_late, false) {
+                // Its one change was made while its keeper died: it is tried again, until it dies before that.
+                continue;
             }
             let end = end.expect("the last one lives");
             let outcome = self
@@ -181,6 +190,7 @@ impl<R: Row> Case<'_, R> {
             if deaths == 0 {
                 return Ok(worst);
             }
+            nth += 1;
         }
         Err(format!("more than {DEATHS} changes"))
     }

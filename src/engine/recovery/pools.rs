@@ -26,6 +26,10 @@ const FALLING_WAITS: u64 = 10;
 /// Without enough samples to see a trend, this many times the wait is waited for them.
 const BLIND_WAITS: u64 = 3;
 
+/// Why it is not restarted (again): a keeper that was killed may have written its restart down and not made it.
+const ASKED_BEFORE: &str =
+    "still busy; its one restart in this run was asked for before, and may not have been made";
+
 /// One instance's part of a pool, or the whole of one that is not told apart by instance; its samples are those taken
 /// after the step began.
 struct Watch<'a> {
@@ -200,9 +204,10 @@ async fn drained(scene: &Scene, mut watch: Watch<'_>) -> StepEnd {
                 Trend::Unknown if watch.samples.len() < FEWEST => {
                     return stuck(scene, &watch, "too few fresh samples to see whether it drains");
                 }
-                _ if restarted.is_some() => {
+                _ if restarted == Some(Restarted::Now) => {
                     return stuck(scene, &watch, "still busy after the restart");
                 }
+                _ if restarted.is_some() => return stuck(scene, &watch, ASKED_BEFORE),
                 _ => match restart(scene, watch.pool, &watch.who).await {
                     Ok(how) => {
                         restarted = Some(how);

@@ -43,7 +43,7 @@ impl Row for Pool {
             "http://{instance}/restart",
         ];
         json!({"pools": [{"metric": "busy", "scope": null, "idle_at_most": 5.0, "scrape_holds": 0.0, "wait": 3000,
-            "if_stuck": {"command": {"run": run, "timeout": 2000}}, "ready": null}]})
+            "if_stuck": {"command": {"run": run, "timeout": 5000}}, "ready": null}]})
     }
 
     fn proxy(&self) -> &Proxy {

@@ -133,6 +133,11 @@ async fn a_restart_that_an_earlier_keeper_asked_for_is_not_asked_for_again() {
         "{}",
         end.detail
     );
+    assert!(
+        end.leftovers[0].why.contains("may not have been made"),
+        "{}",
+        end.detail
+    );
     type_by_hand(end.leftovers[0].by_hand.as_deref().unwrap()).await;
     assert_eq!(restarts.load(Relaxed), 1);
 }
