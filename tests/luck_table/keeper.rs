@@ -15,6 +15,7 @@ use allclear::{
         recovery::Leftover,
         secret::Secrets,
         snapshot::BaselineLevels,
+        time::Span,
         undo::ChangeIntent,
     },
 };
@@ -94,6 +95,13 @@ impl Run {
 
     fn drivers(&self, patience: Patience) -> Drivers {
         Drivers::with_patience(&self.plan, self.secrets.clone(), patience).expect("the clients")
+    }
+
+    /// As if its playbook had given it that long, and its drivers had time for a busy machine.
+    pub fn without_haste(mut self) -> Self {
+        self.plan.drill.recovery.verify_within = Span::seconds(30);
+        self.patience = PATIENT;
+        self
     }
 
     /// Takes the run over. `at_change` is asked at each change that is written down and not made yet.

@@ -47,14 +47,20 @@ impl Luck {
         Luck::Killed,
     ];
 
+    /// Whether it lasts until recovery has ended: then nothing but time runs out.
+    pub fn lasts(self) -> bool {
+        matches!(
+            self,
+            Luck::Down | Luck::Slow | Luck::Refuses | Luck::Garbage | Luck::Cut
+        )
+    }
+
     /// Those that last are tried from the beginning and from the first change on.
     pub fn moments(self) -> &'static [Moment] {
         match self {
-            Luck::Down | Luck::Slow | Luck::Refuses | Luck::Garbage | Luck::Cut => {
-                &[Moment::Before, Moment::MidStep]
-            }
+            _ if self.lasts() => &[Moment::Before, Moment::MidStep],
             Luck::Restarts | Luck::Topology => &[Moment::MidStep],
-            Luck::Twice | Luck::Killed => &[Moment::Before],
+            _ => &[Moment::Before],
         }
     }
 }

@@ -46,11 +46,12 @@ pub trait Row {
     fn variables(&self) -> Vec<(String, String)> {
         Vec::new()
     }
-    fn patience(&self, luck: Luck) -> Patience {
-        match luck {
-            Luck::Restarts | Luck::Topology => PATIENT,
-            _ => PATIENCE,
-        }
+    fn patience(&self, _luck: Luck) -> Patience {
+        PATIENCE
+    }
+    /// Whether it comes right while recovery goes on.
+    fn heals(&self, luck: Luck) -> bool {
+        !luck.lasts()
     }
     /// What stands before the part.
     fn proxy(&self) -> &Proxy;

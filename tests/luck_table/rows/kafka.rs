@@ -122,7 +122,7 @@ impl Row for Kafka {
     fn patience(&self, luck: Luck) -> Patience {
         match luck {
             // Taking a right away by Kafka's own tool takes its time as well.
-            Luck::Restarts | Luck::Refuses => PATIENT,
+            Luck::Refuses => PATIENT,
             // A broker whose machine is busy takes a moment to log somebody in.
             _ => Patience {
                 call: Span::seconds(3),

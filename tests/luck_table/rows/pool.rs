@@ -37,7 +37,7 @@ impl Row for Pool {
             "curl",
             "-fsS",
             "-m",
-            "1",
+            "4",
             "-X",
             "POST",
             "http://{instance}/restart",

@@ -1,12 +1,9 @@
 //! Flags in one real Redis.
 
-use allclear::{
-    drivers::Patience,
-    model::{
-        environment::SecretRef,
-        secret::{SecretText, Secrets},
-        undo::ChangeIntent,
-    },
+use allclear::model::{
+    environment::SecretRef,
+    secret::{SecretText, Secrets},
+    undo::ChangeIntent,
 };
 use serde_json::{Value, json};
 
@@ -14,7 +11,7 @@ use crate::{
     luck::Luck,
     part::{Redis, ports},
     proxy::{Place, Proxy},
-    row::{PATIENCE, PATIENT, Row},
+    row::Row,
 };
 
 const PASSWORD: (&str, &str) = ("DRILL_PASSWORD", "pw-of-drill");
@@ -84,12 +81,9 @@ impl Row for RedisOne {
         secrets
     }
 
-    fn patience(&self, luck: Luck) -> Patience {
-        match luck {
-            Luck::Restarts => PATIENT,
-            // What became a replica stays one.
-            _ => PATIENCE,
-        }
+    /// What became a replica stays one.
+    fn heals(&self, luck: Luck) -> bool {
+        !luck.lasts() && luck != Luck::Topology
     }
 
     fn variables(&self) -> Vec<(String, String)> {
