@@ -19,7 +19,7 @@ fn merge(into: &mut Value, more: Value) {
 /// The plan of a run about `order-0`. Its guard looks at `shop_orders` alone.
 pub fn plan(environments: [Value; 2], playbooks: [Value; 2]) -> Plan {
     let mut environment = json!({
-        "name": "parts", "stage": "practice", "metrics": {"scrape": {"every": 250, "path": "/metrics"}},
+        "name": "parts", "stage": "practice", "metrics": {"scrape": {"every": 1000, "path": "/metrics"}},
         "services": {"order": {}}, "redis": {}, "gateways": {}, "notify": []
     });
     let mut playbook = json!({

@@ -42,7 +42,7 @@ impl Row for Pool {
             "POST",
             "http://{instance}/restart",
         ];
-        json!({"pools": [{"metric": "busy", "scope": null, "idle_at_most": 5.0, "scrape_holds": 0.0, "wait": 3000,
+        json!({"pools": [{"metric": "busy", "scope": null, "idle_at_most": 5.0, "scrape_holds": 0.0, "wait": 4000,
             "if_stuck": {"command": {"run": run, "timeout": 5000}}, "ready": null}]})
     }
 

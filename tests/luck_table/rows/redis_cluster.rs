@@ -25,7 +25,7 @@ impl RedisCluster {
         let mut nodes = Vec::new();
         for n in 0..3 {
             let (seen, bus) = ((base + 3 + n).to_string(), (base + 6 + n).to_string());
-            let settings = ["--cluster-enabled", "yes", "--cluster-node-timeout", "5000"];
+            let settings = ["--cluster-enabled", "yes", "--cluster-node-timeout", "15000"];
             let told = [
                 "--cluster-announce-ip",
                 "127.0.0.1",
@@ -130,7 +130,10 @@ impl Row for RedisCluster {
             lines.join("\\n"),
             self.base + 1
         );
-        tool("sh", &["-c", &script]).await.expect("set");
+        // A node that was away may not be one of the cluster for the others yet.
+        self.is_whole().await;
+        let set = async || tool("sh", &["-c", &script]).await.is_some();
+        until("the flags are set", set).await.expect("flags");
     }
 
     async fn now(&self) -> Option<String> {
