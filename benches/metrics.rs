@@ -286,6 +286,7 @@ fn environment(addresses: &[String]) -> Environment {
         redis: BTreeMap::new(),
         kafka: BTreeMap::new(),
         rocketmq: BTreeMap::new(),
+        kubernetes: None,
         gateways: BTreeMap::new(),
         notify: vec![],
     }

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{error::Failure, options::Common, range_environment, shipped};
+use super::{error::Failure, kubeconfig, options::Common, range_environment, shipped};
 use crate::{
     journal::StateDir,
     model::{
@@ -110,6 +110,11 @@ impl Context {
             "no environment `{name}`: there is {}",
             known.into_iter().chain([RANGE]).collect::<Vec<_>>().join(", ")
         )))
+    }
+
+    /// The environment as a run is to have it: with what the keeper cannot look up for itself.
+    pub fn pinned(&self, environment: Environment) -> Result<Environment, Failure> {
+        kubeconfig::pinned(environment, &self.folder)
     }
 
     /// A drill by path, or by name: beside us in expectations/, or one that comes with allclear.

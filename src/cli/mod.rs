@@ -15,6 +15,7 @@ mod export;
 mod generate;
 mod judge;
 mod keeper;
+mod kubeconfig;
 mod link;
 mod list;
 mod options;

@@ -75,6 +75,7 @@ pub fn environment(endpoints: &Endpoints) -> Result<Environment, Failure> {
         redis: BTreeMap::from([(server("main")?, redis)]),
         kafka: BTreeMap::new(),
         rocketmq: BTreeMap::new(),
+        kubernetes: None,
         gateways: BTreeMap::from([(server("lb")?, endpoints.gateway_runtime.clone())]),
         notify: Vec::new(),
     })

@@ -70,6 +70,7 @@ pub fn ready(
         return Err(Failure::Files(Box::new(problems)));
     }
     range_environment::is_open(&environment)?;
+    let environment = context.pinned(environment)?;
     let secrets = context::secrets(&environment)?;
     let plan = Plan {
         run: new_id(&state)?,

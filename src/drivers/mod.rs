@@ -7,6 +7,7 @@ pub mod error;
 pub mod haproxy;
 pub mod http;
 pub mod kafka;
+pub mod kubernetes;
 pub mod load;
 pub mod place;
 pub mod point;
@@ -39,6 +40,7 @@ use error::DriverError;
 use haproxy::{Haproxy, Socket};
 use http::Http;
 use kafka::{KafkaCluster, Unanswered};
+use kubernetes::Kubernetes;
 use load::Loads;
 use place::{PlaceError, Places};
 use point::PointApi;
@@ -92,6 +94,7 @@ pub struct Drivers {
     patience: Patience,
     loads: Loads,
     unanswered: Unanswered,
+    kubernetes: Option<Kubernetes>,
 }
 
 impl Drivers {
@@ -113,6 +116,11 @@ impl Drivers {
         raise_file_limit();
         Ok(Self {
             http: Http::new(patience.connect, patience.call)?,
+            kubernetes: plan
+                .environment
+                .kubernetes
+                .clone()
+                .map(|cluster| Kubernetes::new(cluster, patience.connect, patience.call)),
             environment: plan.environment.clone(),
             run: plan.run.clone(),
             folder: plan.drill_folder.clone(),
@@ -226,6 +234,20 @@ impl Drivers {
         })?;
         let Patience { connect, call, .. } = self.patience;
         RocketmqCluster::new(name, cluster, &self.secrets, [connect, call])
+    }
+
+    /// The environment's Kubernetes cluster.
+    ///
+    /// # Errors
+    /// [`DriverError::Place`] if it has none.
+    pub fn kubernetes(&self) -> Result<&Kubernetes, DriverError> {
+        self.kubernetes.as_ref().ok_or_else(|| {
+            PlaceError::NoAddress {
+                name: "kubernetes".into(),
+                environment: self.environment.name.to_string(),
+            }
+            .into()
+        })
     }
 
     /// Retry queues with a switch of their own.

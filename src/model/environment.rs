@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ids::{EnvironmentName, InstanceName, ServerName, ServiceName},
+    ids::{EnvironmentName, InstanceName, Namespace, ServerName, ServiceName},
     text::Lang,
     text::Word,
     time::Span,
@@ -30,6 +30,9 @@ pub struct Environment {
     /// RocketMQ clusters.
     #[serde(default)]
     pub rocketmq: BTreeMap<ServerName, Rocketmq>,
+    /// The Kubernetes cluster.
+    #[serde(default)]
+    pub kubernetes: Option<Kubernetes>,
     /// Load balancers: `host:port` or a unix socket path.
     pub gateways: BTreeMap<ServerName, String>,
     /// Who is told.
@@ -286,6 +289,17 @@ pub struct RocketmqLogin {
     pub access_key: String,
     /// The secret key.
     pub secret_key: SecretRef,
+}
+
+/// A Kubernetes cluster, as a kubeconfig describes it. Its secrets stay in that file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kubernetes {
+    /// The kubeconfig. In a plan it is there, and absolute: the keeper reads the file itself, whenever it connects.
+    pub kubeconfig: Option<String>,
+    /// The context. In a plan it is there: whoever switches the file's current context meanwhile changes nothing.
+    pub context: Option<String>,
+    /// What allclear may touch. Anything else is refused.
+    pub namespaces: Vec<Namespace>,
 }
 
 /// Who is told over HTTP.

@@ -93,6 +93,10 @@ names! {
     ServerName,
     /// A command of a playbook.
     CommandName,
+    /// A namespace of Kubernetes.
+    Namespace,
+    /// A Deployment of Kubernetes.
+    DeploymentName,
 }
 
 /// A fault that a run injects on one instance: `RUN-STEP-INSTANCE-N`. Chosen before the fault is made, so that a

@@ -10,6 +10,7 @@ pub mod event;
 pub mod group;
 mod histogram;
 pub mod ids;
+pub mod kubernetes;
 pub mod phase;
 pub mod plan;
 pub mod playbook;

@@ -5,7 +5,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{group::GroupSeen, ids::InstanceName, playbook::SentinelRules, quota::QuotaSeen, sample::Query};
+use super::{
+    group::GroupSeen,
+    ids::InstanceName,
+    kubernetes::{PodSeen, ScaleSeen, ServingSeen},
+    playbook::SentinelRules,
+    quota::QuotaSeen,
+    sample::Query,
+};
 
 /// What was there before the drill.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -21,6 +28,9 @@ pub struct Snapshot {
     pub flags: Vec<FlagsSeen>,
     /// Retry queues, by the playbook's entry.
     pub retry_queues: Vec<RetryQueueSeen>,
+    /// What is in Kubernetes.
+    #[serde(default, skip_serializing_if = "KubernetesSeen::is_empty")]
+    pub kubernetes: KubernetesSeen,
     /// Things at the injectors that are not this run's: named, never touched.
     pub foreign: Vec<String>,
 }
@@ -34,6 +44,24 @@ pub struct Changed {
     pub before: String,
     /// How it stands now.
     pub now: String,
+}
+
+/// What recovery may change in Kubernetes.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct KubernetesSeen {
+    /// Pods that a restart would delete.
+    pub pods: Vec<PodSeen>,
+    /// Pods that are taken out of their Services.
+    pub serving: Vec<ServingSeen>,
+    /// Deployments that are scaled to zero, by the playbook's retry queue.
+    pub scales: Vec<ScaleSeen>,
+}
+
+impl KubernetesSeen {
+    /// Whether recovery changes nothing there.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// One server of a gateway's backend, at one of its load balancers.

@@ -109,6 +109,7 @@ pub fn environment(instances: &[(&str, &str, &str)]) -> Environment {
         redis: BTreeMap::new(),
         kafka: BTreeMap::new(),
         rocketmq: BTreeMap::new(),
+        kubernetes: None,
         gateways: BTreeMap::new(),
         notify: Vec::new(),
     }

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ids::{FaultId, InstanceName, ServerName, StepName},
+    ids::{DeploymentName, FaultId, InstanceName, Namespace, ServerName, StepName},
+    kubernetes::PodId,
     playbook::SentinelRules,
     quota::QuotaSeen,
     snapshot::GatewayState,
@@ -120,6 +121,33 @@ pub enum ChangeIntent {
     Restart {
         /// The instance.
         instance: InstanceName,
+        /// Its pod, if that is deleted: this one and never its successor.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pod: Option<PodId>,
+    },
+    /// A pod's label is set, or put back.
+    Label {
+        /// The instance.
+        instance: InstanceName,
+        /// Its pod.
+        pod: PodId,
+        /// The label's key.
+        key: String,
+        /// The value before, always the snapshot's; `None`: there was no such label.
+        before: Option<String>,
+        /// What is set now; `None` removes it.
+        to: Option<String>,
+    },
+    /// A Deployment is scaled.
+    Scale {
+        /// Where it is.
+        namespace: Namespace,
+        /// Its name.
+        deployment: DeploymentName,
+        /// Its replicas before, always the snapshot's.
+        before: u32,
+        /// What is set now.
+        to: u32,
     },
     /// A command is run.
     Command {

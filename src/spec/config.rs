@@ -19,8 +19,8 @@ use super::{
 };
 use crate::model::{
     environment::{
-        Auth, ClientCert, Environment, Kafka, KafkaLogin, KafkaSasl, KafkaTls, MetricsSource, Prometheus,
-        Stage, Webhook,
+        Auth, ClientCert, Environment, Kafka, KafkaLogin, KafkaSasl, KafkaTls, Kubernetes, MetricsSource,
+        Prometheus, Stage, Webhook,
     },
     ids::{EnvironmentName, InstanceName, ServerName, ServiceName},
     text::Lang,
@@ -96,6 +96,7 @@ fn read_entry(report: &Report, entry: &Entry) -> Option<(EnvironmentName, Enviro
     let kafka = servers(&fields, "kafka", |node| {
         read_kafka(&Fields::open(report, node, &KAFKA)?)
     });
+    let kubernetes = fields.map("kubernetes").map(|cluster| read_kubernetes(&cluster));
     let socket = Form::One(Scalar::Socket);
     let rocketmq_clusters = servers(&fields, "rocketmq", |node| rocketmq::read_cluster(report, node));
     let gateways = servers(&fields, "gateways", |node| {
@@ -115,6 +116,10 @@ fn read_entry(report: &Report, entry: &Entry) -> Option<(EnvironmentName, Enviro
         redis: redis_servers,
         kafka,
         rocketmq: rocketmq_clusters,
+        kubernetes: match kubernetes {
+            Some(cluster) => Some(cluster?),
+            None => None,
+        },
         gateways,
         notify,
     };
@@ -275,6 +280,23 @@ fn read_sasl(fields: &Fields) -> Option<KafkaSasl> {
     let sha_256 = || login("scram_sha_256").map(KafkaSasl::ScramSha256);
     let sha_512 = || login("scram_sha_512").map(KafkaSasl::ScramSha512);
     plain.or_else(sha_256).or_else(sha_512)
+}
+
+fn read_kubernetes(fields: &Fields) -> Option<Kubernetes> {
+    let kubeconfig = fields.one("kubeconfig", values::token);
+    let context = fields.one("context", values::token);
+    let namespaces = fields.ones("namespaces", super::kubernetes::namespace);
+    if fields.is_empty_list("namespaces") {
+        let bad = Bad::new("no namespace is allowed").help("name those that allclear may touch: `[shop]`");
+        fields.wrong("namespaces", Problem::MissingKey, bad);
+        return None;
+    }
+    super::dashboard::each_once(fields.report, fields.list("namespaces").into_iter());
+    fields.has("namespaces").then_some(Kubernetes {
+        kubeconfig,
+        context,
+        namespaces,
+    })
 }
 
 fn read_webhook(fields: &Fields) -> Option<Webhook> {

@@ -14,6 +14,7 @@ mod expect;
 mod faults;
 mod fields;
 mod guard;
+mod kubernetes;
 mod look;
 mod names;
 mod order;

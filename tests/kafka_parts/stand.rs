@@ -23,7 +23,7 @@ use allclear::{
         event::{Check, CheckOutcome},
         ids::{DashboardName, DrillName, EnvironmentName, InstanceName, RunId, ServerName, ServiceName},
         plan::{Plan, Purpose},
-        playbook::{KafkaQueue, OffsetReset, Playbook, RetryQueue},
+        playbook::{KafkaQueue, OffsetReset, Playbook, QueueHold, RetryQueue},
         recovery::{StepId, StepState},
         sample::{Query, Reading},
         secret::Secrets,
@@ -218,7 +218,7 @@ impl Drop for Consumer {
 }
 
 /// The first of five free ports; no two brokers of this process get the same.
-fn free_ports() -> u16 {
+pub fn free_ports() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     loop {
         let nth = std::process::id() % 200 * 10 + NEXT.fetch_add(1, Relaxed);
@@ -422,6 +422,7 @@ pub fn queue(name: &str, rate: f64, within: Span) -> KafkaQueue {
         clients: vec![name.to_owned()],
         rate,
         within,
+        hold: QueueHold::Quota,
     }
 }
 
@@ -437,6 +438,7 @@ fn plan(kafka: Kafka, queue: KafkaQueue) -> Plan {
         redis: BTreeMap::new(),
         kafka: BTreeMap::from([(main(), kafka)]),
         rocketmq: BTreeMap::new(),
+        kubernetes: None,
         gateways: BTreeMap::new(),
         notify: Vec::new(),
     };

@@ -18,14 +18,15 @@ use crate::{
 
 use super::{
     before_kafka::{read_topic, shared},
-    flags_kept,
     before_rocketmq::read_group,
+    flags_kept,
     gateway_load::can_carry,
     gently,
     snapshot::{Part, check, refused},
 };
 
 pub(super) async fn read_gateway(plan: &Plan, drivers: &Drivers) -> Part<GatewayServer> {
+    // Pods have a reading of their own: before_kubernetes.
     let Some(Gateway::Haproxy { sockets, backend, .. }) = &plan.drill.recovery.gateway else {
         return Part::join(Vec::new());
     };

@@ -7,9 +7,10 @@ use sha2::{Digest, Sha256};
 use crate::{
     drivers::haproxy,
     model::{
+        group::GroupSeen,
         plan::Plan,
         playbook::{Flags, RetryQueue},
-        snapshot::{Changed, GatewayServer, RetryQueueSeen, RulesSeen, Snapshot},
+        snapshot::{Changed, GatewayServer, KubernetesSeen, RetryQueueSeen, RulesSeen, Snapshot},
     },
 };
 
@@ -71,10 +72,15 @@ fn told(plan: &Plan, snapshot: &Snapshot) -> BTreeMap<String, String> {
         let what = match playbook.retry_queues.get(seen.entry) {
             Some(RetryQueue::Http { url, .. }) => url.clone(),
             Some(RetryQueue::Kafka(queue)) => format!("{} at Kafka {}", queue.topic, queue.cluster),
+            Some(RetryQueue::Rocketmq(queue)) => format!("{} at RocketMQ {}", queue.group, queue.cluster),
             None => format!("{}", seen.entry + 1),
         };
+        for group in &seen.groups {
+            all.insert(format!("{what} on {}", group.broker), group_stands(group));
+        }
         all.insert(format!("retry queue {what}"), queue_stands(seen));
     }
+    all.extend(kubernetes_stands(&snapshot.kubernetes));
     let foreign = snapshot.foreign.iter();
     all.extend(foreign.map(|rule| (rule.clone(), "there".to_owned())));
     all
@@ -103,9 +109,43 @@ fn server_stands(server: &GatewayServer) -> String {
 fn list_stands(seen: &RulesSeen) -> String {
     let mut rules: Vec<String> = seen.list.iter().map(ToString::to_string).collect();
     rules.sort_unstable();
-    let digest = Sha256::digest(rules.join("\n"));
-    let short: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-    format!("{} rules ({short})", rules.len())
+    format!("{} rules ({})", rules.len(), short_digest(&rules.join("\n")))
+}
+
+fn short_digest(text: &str) -> String {
+    let digest = Sha256::digest(text);
+    digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Its switch, and a digest of the whole config: all of it is put back.
+fn group_stands(group: &GroupSeen) -> String {
+    let switch = if group.enabled { "on" } else { "off" };
+    format!("{switch} ({})", short_digest(&group.config))
+}
+
+/// Pods by what the API server gave to each alone: a successor of the same name is another pod.
+fn kubernetes_stands(seen: &KubernetesSeen) -> Vec<(String, String)> {
+    let ready = |is| if is { "ready" } else { "not ready" };
+    let pods = seen.pods.iter().map(|p| {
+        let stands = format!("{} {}, {}", p.pod, p.pod.uid, ready(p.ready));
+        (format!("the pod of {}", p.instance), stands)
+    });
+    let serving = seen.serving.iter().map(|p| {
+        let label = p.label.as_deref().unwrap_or("no label");
+        let stands = format!(
+            "{label} on {} {}, {}, in {}",
+            p.pod,
+            p.pod.uid,
+            ready(p.ready),
+            p.services.join(" ")
+        );
+        (format!("the label of {}", p.instance), stands)
+    });
+    let scales = seen.scales.iter().map(|s| {
+        let stands = format!("{} replicas ({})", s.replicas, s.uid);
+        (format!("deployment {}/{}", s.namespace, s.deployment), stands)
+    });
+    pods.chain(serving).chain(scales).collect()
 }
 
 fn queue_stands(seen: &RetryQueueSeen) -> String {

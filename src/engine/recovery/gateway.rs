@@ -21,7 +21,13 @@ use crate::{
     },
 };
 
-use super::{Scene, StepEnd, gateway_load::can_carry, gateway_target::Target, seen, together, unread};
+use super::{
+    Scene, StepEnd,
+    gateway_load::can_carry,
+    gateway_pods::{self, PodDoor},
+    gateway_target::Target,
+    seen, together, unread,
+};
 
 /// The gateway of the playbook.
 pub(super) struct Door<'a> {
@@ -41,14 +47,32 @@ pub(super) struct Balancer<'a> {
 /// What was read of one load balancer.
 pub(super) type Look<'d> = (&'d Balancer<'d>, Result<Vec<Server>, DriverError>);
 
-/// The gateway, if the playbook has one.
-pub(super) fn door(scene: &Scene) -> Option<Result<Door<'_>, DriverError>> {
+/// What stands before the targets.
+pub(super) enum Entrance<'a> {
+    /// Load balancers, with weights.
+    Balancers(Door<'a>),
+    /// Services of Kubernetes, by a label.
+    Pods(PodDoor<'a>),
+}
+
+/// What stands before the targets, if the playbook has it.
+pub(super) fn entrance(scene: &Scene) -> Option<Result<Entrance<'_>, DriverError>> {
+    Some(match scene.plan.drill.recovery.gateway.as_ref()? {
+        Gateway::Pods(gateway) => PodDoor::of(scene, gateway).map(Entrance::Pods),
+        gateway @ Gateway::Haproxy { .. } => door(scene, gateway)?.map(Entrance::Balancers),
+    })
+}
+
+fn door<'a>(scene: &'a Scene, gateway: &'a Gateway) -> Option<Result<Door<'a>, DriverError>> {
     let Gateway::Haproxy {
         sockets,
         backend,
         ramp,
         hold,
-    } = scene.plan.drill.recovery.gateway.as_ref()?;
+    } = gateway
+    else {
+        return None;
+    };
     let balancers = sockets.iter().enumerate().map(|(i, socket)| {
         // A snapshot of one load balancer alone may not name it.
         let is_here = |b: &&GatewayServer| b.at == *socket || (i == 0 && b.at.is_empty());
@@ -102,11 +126,12 @@ impl<'a> Balancer<'a> {
 
 /// Takes the targets out of traffic, if the system needs it and the rest can carry the load.
 pub async fn drain(scene: &Scene, needed: bool) -> StepEnd {
-    let door = match door(scene) {
+    let door = match entrance(scene) {
         None => return StepEnd::absent(),
         Some(_) if !needed => return StepEnd::new(StepState::Nothing, "nothing to repair: stays in traffic"),
         Some(Err(error)) => return nowhere(scene, StepId::Drain, &error),
-        Some(Ok(door)) => door,
+        Some(Ok(Entrance::Pods(door))) => return gateway_pods::drain(scene, &door).await,
+        Some(Ok(Entrance::Balancers(door))) => door,
     };
     if scene.snapshot.gateway.is_empty() {
         let why = "not drained: the snapshot has no server of the gateway";
@@ -173,7 +198,8 @@ fn takes(server: &Server) -> bool {
 /// While pools drain, no load balancer brings a target back by itself: one that was reloaded begins again with the
 /// weights of its configuration. Those that are out when this begins are kept out. Never ends.
 pub(super) async fn keep_out(scene: &Scene) -> Infallible {
-    let Some(Ok(door)) = door(scene) else {
+    // A restarted pod comes with its template's label, and takes traffic once it is Ready: that is its own gate.
+    let Some(Ok(Entrance::Balancers(door))) = entrance(scene) else {
         return std::future::pending().await;
     };
     let mut out: Vec<Target<'_>> = Vec::new();
@@ -210,10 +236,14 @@ pub(super) fn nowhere(scene: &Scene, step: StepId, error: &DriverError) -> StepE
             None,
         )
     };
+    let pods = scene.snapshot.kubernetes.serving.iter().map(|b| {
+        let what = format!("label of {}'s pod", b.instance);
+        unread(step, what, error, None)
+    });
     let mut end = StepEnd::of(
         StepState::Failed,
         error.to_string(),
-        scene.snapshot.gateway.iter().map(left).collect(),
+        scene.snapshot.gateway.iter().map(left).chain(pods).collect(),
     );
     end.state = StepState::Failed;
     end
@@ -221,10 +251,11 @@ pub(super) fn nowhere(scene: &Scene, step: StepId, error: &DriverError) -> StepE
 
 /// What differs from the snapshot now.
 pub(super) async fn differences(scene: &Scene, step: StepId) -> Vec<Leftover> {
-    let door = match door(scene) {
+    let door = match entrance(scene) {
         None => return Vec::new(),
         Some(Err(error)) => return nowhere(scene, step, &error).leftovers,
-        Some(Ok(door)) => door,
+        Some(Ok(Entrance::Pods(door))) => return gateway_pods::differences(scene, &door, step).await,
+        Some(Ok(Entrance::Balancers(door))) => door,
     };
     let mut left = Vec::new();
     for (balancer, look) in door.look(scene, scene.deadline()).await {

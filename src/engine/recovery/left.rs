@@ -7,14 +7,14 @@ use super::{
     faults::by_hand_run,
     flags, gateway,
     injector::{injectors, sort},
-    pools_left, retry, seen, together, unread,
+    pods, pools_left, retry, seen, together, unread,
 };
 
 /// Everything that is not as it was: rules with the run's mark, weights and states, breakers, flags, retry queues, pools that
 /// were given up.
 /// Empty means: all of it was read, and is as before.
 pub async fn left_behind(scene: &Scene) -> Vec<Leftover> {
-    let (rules, loads, gateway, breakers, flags, queues, pools) = tokio::join!(
+    let (rules, loads, gateway, breakers, flags, queues, pools, pods) = tokio::join!(
         rules(scene),
         loads(scene),
         gateway::differences(scene, StepId::Traffic),
@@ -22,8 +22,9 @@ pub async fn left_behind(scene: &Scene) -> Vec<Leftover> {
         flags::still_there(scene),
         retry::left(scene),
         pools_left::not_as_before(scene),
+        pods::not_as_before(scene),
     );
-    [rules, loads, gateway, breakers, flags, queues, pools].concat()
+    [rules, loads, gateway, breakers, flags, queues, pools, pods].concat()
 }
 
 async fn loads(scene: &Scene) -> Vec<Leftover> {

@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-use super::{Scene, by_hand as typed};
+use super::{Scene, by_hand as typed, pods};
 
 /// Who restarted the instances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,12 +38,19 @@ pub(super) async fn restart(
     };
     let mut how = Restarted::Before;
     for instance in who {
+        if let Restart::Kubernetes(pods) = way {
+            if pods::restart(scene, pods, instance).await? == Restarted::Now {
+                how = Restarted::Now;
+            }
+            continue;
+        }
         if scene.bus.restarted(instance) {
             continue;
         }
         // No wait between the look and the intent: two pools of one instance never both restart it.
         let change = ChangeIntent::Restart {
             instance: (*instance).clone(),
+            pod: None,
         };
         let intended = scene.bus.intend(change);
         scene.waiting(StepId::Pools, format!("restarting {instance}"));
@@ -74,6 +81,7 @@ async fn ask(scene: &Scene, way: &Restart, instance: &InstanceName) -> Result<()
                 Err(error) => Err(error),
             }
         }
+        Restart::Kubernetes(pods) => return pods::restart(scene, pods, instance).await.map(drop),
     };
     match ended {
         Err(error) if error.certainty() == Effect::NotDone => Err(error.to_string()),
@@ -86,6 +94,11 @@ async fn ask(scene: &Scene, way: &Restart, instance: &InstanceName) -> Result<()
 /// # Errors
 /// Which is not, and what it says.
 pub(super) async fn is_ready(scene: &Scene, pool: &PoolDrain, who: &[&InstanceName]) -> Result<(), String> {
+    if let Some(Restart::Kubernetes(pods)) = &pool.if_stuck {
+        for instance in who {
+            pods::is_ready(scene, pods, instance).await?;
+        }
+    }
     let Some(url) = &pool.ready else { return Ok(()) };
     for instance in who {
         let url = filled(scene, url, instance)?;
@@ -100,6 +113,7 @@ pub(super) fn by_hand(scene: &Scene, pool: &PoolDrain, who: &[&InstanceName]) ->
     let way = pool.if_stuck.as_ref()?;
     let command = |instance: &&InstanceName| match way {
         Restart::Http { url } => Some(typed::curl("POST", &filled(scene, url, instance).ok()?)),
+        Restart::Kubernetes(pods) => pods::restart_by_hand(scene, pods, instance),
         Restart::Command { run, .. } => Some(typed::command(scene, &words(scene, run, instance).ok()?)),
     };
     let commands: Vec<String> = who.iter().filter_map(command).collect();

@@ -17,22 +17,24 @@ use crate::{
 
 use super::{
     Scene, StepEnd, breaker_steps, elapsed,
-    gateway::{Door, Look, door, nowhere},
+    gateway::{Door, Entrance, Look, entrance, nowhere},
+    gateway_pods_back,
     gateway_target::Target,
     ramp_watch::{Watched, hold},
     seen, together, unread,
 };
 
 /// Tries of one stage before the way back ends there.
-const TRIES: u32 = 2;
+pub(super) const TRIES: u32 = 2;
 
 /// Brings traffic back in stages, each held and watched, until weights and states are the snapshot's; then sees the
 /// breakers closed by real calls.
 pub async fn traffic(scene: &Scene) -> StepEnd {
-    let back = match door(scene) {
+    let back = match entrance(scene) {
         None => StepEnd::absent(),
         Some(Err(error)) => nowhere(scene, StepId::Traffic, &error),
-        Some(Ok(door)) => ramp(scene, &door).await,
+        Some(Ok(Entrance::Pods(door))) => gateway_pods_back::back(scene, &door).await,
+        Some(Ok(Entrance::Balancers(door))) => ramp(scene, &door).await,
     };
     back.and(breaker_steps::confirm(scene).await)
 }
@@ -218,7 +220,7 @@ fn stage_weight(weight: u32, share: Share) -> u32 {
 }
 
 /// Waits for every guard to hold; tells which one does not if the patience ends.
-async fn calm(scene: &Scene, what: &str) -> Result<(), String> {
+pub(super) async fn calm(scene: &Scene, what: &str) -> Result<(), String> {
     let deadline = Instant::now() + scene.drivers.patience().guard.into();
     loop {
         match scene.bus.guard_holds() {

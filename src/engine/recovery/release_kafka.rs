@@ -18,6 +18,7 @@ use super::{
     retry::count,
     retry_hold::{Looks, differs},
     retry_kafka::{COMMIT, LOOK, Topic, WINDOW},
+    retry_scale,
 };
 
 /// After the quota is gone, how long a consumer may still be muted: a window, and the commit that shows it.
@@ -36,6 +37,11 @@ pub(super) async fn release(scene: &Scene, topic: &Topic<'_>) -> Result<StepEnd,
     if stays && topic.differences(scene, &first).await.is_empty() {
         let detail = format!("backlog {}, as before", count(first.backlog()));
         return Ok(StepEnd::new(StepState::Nothing, detail));
+    }
+    if let Some(scale) = &topic.scale
+        && let Some(end) = retry_scale::let_go(scene, topic, scale, &first).await?
+    {
+        return Ok(end);
     }
     let mut followed = format!("backlog {}", count(first.backlog()));
     if first.backlog() > topic.back_at() {

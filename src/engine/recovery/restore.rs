@@ -16,8 +16,10 @@ use crate::{
 
 use super::{
     before::{read_flags, read_gateway, read_queues},
+    before_kubernetes::read_kubernetes,
     breaker_before::{read_breakers, read_rules},
     breakers::state_word,
+    restore_kubernetes,
     retry::count,
     snapshot::bounded,
 };
@@ -52,12 +54,13 @@ pub struct Change {
 
 /// Reads everything that the playbook would put back. Changes nothing.
 pub async fn read_restoring(plan: &Plan, drivers: &Drivers) -> Restoring {
-    let (gateway, breakers, rules, flags, queues) = tokio::join!(
+    let (gateway, breakers, rules, flags, queues, (kubernetes, in_kubernetes)) = tokio::join!(
         bounded(drivers, "gateway", read_gateway(plan, drivers)),
         bounded(drivers, "breakers", read_breakers(plan, drivers)),
         bounded(drivers, "lists of rules", read_rules(plan, drivers)),
         bounded(drivers, "flags", read_flags(plan, drivers)),
         bounded(drivers, "retry queues", read_queues(plan, drivers)),
+        read_kubernetes(plan, drivers),
     );
     // An incident is no time to refuse: what cannot be read now is tried again by the step whose matter it is.
     let read = [
@@ -66,6 +69,7 @@ pub async fn read_restoring(plan: &Plan, drivers: &Drivers) -> Restoring {
         rules.checks,
         flags.checks,
         queues.checks,
+        in_kubernetes,
     ];
     let checks = read
         .concat()
@@ -82,6 +86,7 @@ pub async fn read_restoring(plan: &Plan, drivers: &Drivers) -> Restoring {
         rules: rules.found,
         flags: flags.found,
         retry_queues: queues.found,
+        kubernetes,
         foreign: Vec::new(),
     };
     let healthy = Snapshot {
@@ -92,6 +97,7 @@ pub async fn read_restoring(plan: &Plan, drivers: &Drivers) -> Restoring {
             .map(|entry| healthy_flags(entry, &now.flags))
             .collect(),
         retry_queues: now.retry_queues.iter().map(healthy_queue).collect(),
+        kubernetes: restore_kubernetes::healthy(&now.kubernetes),
         foreign: Vec::new(),
     };
     Restoring {
@@ -172,6 +178,7 @@ pub fn unproved(plan: &Plan, healthy: &Snapshot) -> Vec<Leftover> {
             quotas.map(|(q, b)| unknown(StepId::Release, format!("quota of {}: {b} B/s", q.payer), why)),
         );
     }
+    all.extend(restore_kubernetes::unproved(plan, &healthy.kubernetes));
     let mut hypotheses = plan.drill.guard.steady_state.iter();
     if hypotheses.all(|h| h.limit.needs_baseline()) {
         let why = "the guard has no absolute limit, and there is no baseline to compare with";
@@ -330,6 +337,12 @@ impl Restoring {
                     then: format!("let go at {rate}/s"),
                 }
             });
-        servers.chain(breakers).chain(flags).chain(queues).collect()
+        let pods = restore_kubernetes::changes(&self.now.kubernetes, &self.healthy.kubernetes);
+        servers
+            .chain(breakers)
+            .chain(flags)
+            .chain(queues)
+            .chain(pods)
+            .collect()
     }
 }

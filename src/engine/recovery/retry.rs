@@ -16,7 +16,7 @@ use super::{
     retry_http::Switch,
     retry_kafka::{self, Topic},
     retry_rocketmq::{self, Group},
-    together, unread,
+    retry_scale, together, unread,
 };
 
 /// A queue of the playbook, and how it was before.
@@ -71,6 +71,7 @@ pub(super) fn queues(scene: &Scene) -> Vec<Result<Queue<'_>, DriverError>> {
                     cluster: scene.drivers.kafka(&queue.cluster)?,
                     before: before(&format!("retry topic {} at Kafka {}", queue.topic, queue.cluster))?,
                     reached: scene.plan.environment.kafka.get(&queue.cluster),
+                    scale: retry_scale::scale(scene, index, queue)?,
                     queue,
                 })),
                 RetryQueue::Rocketmq(queue) => Ok(Queue::Rocketmq(Group::new(

@@ -21,7 +21,7 @@ use super::{
     Scene, StepEnd,
     retry::count,
     retry_kafka::{COMMIT, LOOK, Topic, WINDOW},
-    seen,
+    retry_scale, seen,
 };
 
 /// How long a consumer may stay muted after a hold, in seconds, as far as the measured progress tells: what the release loses at its
@@ -72,7 +72,11 @@ fn held_at(passed: f64, batch: f64) -> f64 {
 
 /// Holds the topic if its backlog has grown: sets the quotas, then watches until the group really stands still.
 pub(super) async fn hold(scene: &Scene, topic: &Topic<'_>) -> StepEnd {
-    match held(scene, topic).await {
+    let ended = match &topic.scale {
+        Some(scale) => retry_scale::hold(scene, topic, scale).await,
+        None => held(scene, topic).await,
+    };
+    match ended {
         Ok(end) => end,
         Err(error) => {
             let leftover = topic.unread(StepId::Retry, &error);

@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-use super::{Scene, by_hand_kafka, retry::count, seen, unread};
+use super::{Scene, by_hand_kafka, retry::count, retry_scale::Scale, seen, unread};
 
 /// Between two looks at offsets.
 pub(super) const LOOK: Duration = Duration::from_millis(500);
@@ -40,6 +40,8 @@ pub(super) struct Topic<'a> {
     pub(super) before: &'a RetryQueueSeen,
     /// How the cluster is reached, for the commands by hand.
     pub(super) reached: Option<&'a Kafka>,
+    /// What is scaled to zero to hold it, if it is not held by quota.
+    pub(super) scale: Option<Scale<'a>>,
 }
 
 impl Topic<'_> {
@@ -174,7 +176,10 @@ impl Topic<'_> {
 
     /// What is not as before at this position.
     pub(super) async fn differences(&self, scene: &Scene, now: &Position) -> Vec<Leftover> {
-        let mut left = Vec::new();
+        let mut left = match &self.scale {
+            Some(scale) => scale.differences(scene).await,
+            None => Vec::new(),
+        };
         for before in &self.before.quotas {
             let what = format!("quota of {} at Kafka {}", before.payer, self.queue.cluster);
             match self.quota(scene, before).await {

@@ -21,6 +21,7 @@ use crate::{
 
 use super::{
     before::{read_flags, read_gateway, read_queues},
+    before_kubernetes::read_kubernetes,
     breaker_before::{read_breakers, read_rules},
     gently, progress,
 };
@@ -81,13 +82,14 @@ pub async fn read_snapshot_telling(
 
 /// Reads everything that recovery may change. Changes nothing. Any refused check means that the run may not start.
 pub async fn read_snapshot(plan: &Plan, drivers: &Drivers) -> (Snapshot, Vec<Check>) {
-    let (injectors, gateway, breakers, rules, flags, queues) = tokio::join!(
+    let (injectors, gateway, breakers, rules, flags, queues, (kubernetes, in_kubernetes)) = tokio::join!(
         bounded(drivers, "injection points", read_injectors(plan, drivers)),
         bounded(drivers, "gateway", read_gateway(plan, drivers)),
         bounded(drivers, "breakers", read_breakers(plan, drivers)),
         bounded(drivers, "lists of rules", read_rules(plan, drivers)),
         bounded(drivers, "flags", read_flags(plan, drivers)),
         bounded(drivers, "retry queues", read_queues(plan, drivers)),
+        read_kubernetes(plan, drivers),
     );
     let checks = [
         injectors.checks,
@@ -96,6 +98,7 @@ pub async fn read_snapshot(plan: &Plan, drivers: &Drivers) -> (Snapshot, Vec<Che
         rules.checks,
         flags.checks,
         queues.checks,
+        in_kubernetes,
         read_programs(plan, drivers),
     ]
     .concat();
@@ -105,6 +108,7 @@ pub async fn read_snapshot(plan: &Plan, drivers: &Drivers) -> (Snapshot, Vec<Che
         rules: rules.found,
         flags: flags.found,
         retry_queues: queues.found,
+        kubernetes,
         foreign: injectors.found,
     };
     (snapshot, checks)
@@ -215,6 +219,7 @@ fn read_programs(plan: &Plan, drivers: &Drivers) -> Vec<Check> {
         let found = match pool.if_stuck.as_ref()? {
             Restart::Http { url } => leads_somewhere(plan, drivers, url),
             Restart::Command { run, .. } => drivers.proves_program(run),
+            Restart::Kubernetes(_) => Ok(()),
         };
         let ready = pool
             .ready

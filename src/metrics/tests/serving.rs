@@ -132,6 +132,7 @@ pub(in crate::metrics) fn environment(metrics: MetricsSource) -> Environment {
         redis: BTreeMap::new(),
         kafka: BTreeMap::new(),
         rocketmq: BTreeMap::new(),
+        kubernetes: None,
         gateways: BTreeMap::new(),
         notify: vec![],
     }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::PodGateway;
 use crate::model::{amount::Share, time::Span};
 
 /// A load balancer in front of the targets.
@@ -19,4 +20,6 @@ pub enum Gateway {
         /// How long each stage is held and watched.
         hold: Span,
     },
+    /// Kubernetes Services: a pod is taken out by one of its labels.
+    Pods(PodGateway),
 }

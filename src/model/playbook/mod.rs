@@ -4,6 +4,7 @@ mod breakers;
 mod commands;
 mod flags;
 mod gateway;
+mod kubernetes;
 mod pools;
 mod retry_queues;
 
@@ -11,8 +12,9 @@ pub use breakers::{Breakers, SentinelRules, Via};
 pub use commands::{Command, How, HttpCheck, Method};
 pub use flags::Flags;
 pub use gateway::Gateway;
+pub use kubernetes::{PodGateway, PodsOf};
 pub use pools::{PoolDrain, Restart};
-pub use retry_queues::{KafkaQueue, OffsetReset, RetryQueue, RocketmqQueue};
+pub use retry_queues::{KafkaQueue, OffsetReset, QueueHold, RetryQueue, RocketmqQueue};
 
 use serde::{Deserialize, Serialize};
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::PodsOf;
 use crate::model::{
     ids::{MetricId, ScopeName},
     time::Span,
@@ -56,4 +57,6 @@ pub enum Restart {
         /// Its process group is killed after that.
         timeout: Span,
     },
+    /// The pod is deleted, and what keeps it makes another.
+    Kubernetes(PodsOf),
 }

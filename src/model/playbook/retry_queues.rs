@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{ids::ServerName, quota::Payer, time::Span};
+use crate::model::{
+    ids::{DeploymentName, Namespace, ServerName},
+    quota::Payer,
+    time::Span,
+};
 
 /// A retry queue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,6 +46,25 @@ pub struct KafkaQueue {
     pub rate: f64,
     /// How long the release may take.
     pub within: Span,
+    /// How it is held.
+    #[serde(default)]
+    pub hold: QueueHold,
+}
+
+/// How a retry topic is held. It is let go by quota either way.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QueueHold {
+    /// By its consumers' quota.
+    #[default]
+    Quota,
+    /// By scaling the Deployment of its consumers to zero.
+    Scale {
+        /// Where it is; `None` is the environment's only namespace.
+        namespace: Option<Namespace>,
+        /// The Deployment.
+        deployment: DeploymentName,
+    },
 }
 
 impl KafkaQueue {

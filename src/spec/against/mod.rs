@@ -1,5 +1,6 @@
 //! What only shows once a drill meets an environment: names that it does not have, metrics that it cannot read.
 
+mod kubernetes;
 mod metrics;
 mod playbook;
 mod targets;

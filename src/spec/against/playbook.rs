@@ -33,7 +33,13 @@ impl Check<'_> {
     }
 
     fn gateway(&mut self, gateway: &Gateway) {
-        let Gateway::Haproxy { sockets, .. } = gateway;
+        let sockets = match gateway {
+            Gateway::Haproxy { sockets, .. } => sockets,
+            Gateway::Pods(pods) => {
+                self.namespace("recovery.gateway.kubernetes".into(), pods.pods.namespace.as_ref());
+                return;
+            }
+        };
         let environment = self.environment;
         let names: Vec<&str> = environment.gateways.keys().map(|name| name.as_str()).collect();
         for (i, socket) in sockets.iter().enumerate() {
@@ -92,12 +98,14 @@ impl Check<'_> {
         let environment = self.environment;
         match queue {
             RetryQueue::Http { url, .. } => self.template(format!("{keys}.http.url"), url, &[]),
-            RetryQueue::Kafka(queue) if !environment.kafka.contains_key(&queue.cluster) => {
-                let names: Vec<&str> = environment.kafka.keys().map(|name| name.as_str()).collect();
-                let keys = format!("{keys}.kafka.cluster");
-                self.unknown(keys, "Kafka cluster", queue.cluster.as_str(), &names);
+            RetryQueue::Kafka(queue) => {
+                self.hold(format!("{keys}.kafka.hold"), queue);
+                if !environment.kafka.contains_key(&queue.cluster) {
+                    let names: Vec<&str> = environment.kafka.keys().map(|name| name.as_str()).collect();
+                    let keys = format!("{keys}.kafka.cluster");
+                    self.unknown(keys, "Kafka cluster", queue.cluster.as_str(), &names);
+                }
             }
-            RetryQueue::Kafka(_) => {}
             RetryQueue::Rocketmq(queue) if !environment.rocketmq.contains_key(&queue.cluster) => {
                 let names: Vec<&str> = environment.rocketmq.keys().map(|name| name.as_str()).collect();
                 let keys = format!("{keys}.rocketmq.cluster");
@@ -110,6 +118,9 @@ impl Check<'_> {
     fn pool(&mut self, keys: String, pool: &PoolDrain) {
         if let Some(Restart::Http { url }) = &pool.if_stuck {
             self.template(format!("{keys}.if_stuck.http.restart"), url, OF_INSTANCE);
+        }
+        if let Some(Restart::Kubernetes(pods)) = &pool.if_stuck {
+            self.namespace(format!("{keys}.if_stuck.kubernetes"), pods.namespace.as_ref());
         }
         if let Some(url) = &pool.ready {
             self.template(format!("{keys}.ready"), url, OF_INSTANCE);

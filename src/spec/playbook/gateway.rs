@@ -7,12 +7,16 @@ use crate::{
         dashboard::each_once,
         diagnostic::Problem,
         fields::Fields,
+        kubernetes,
         tree::Value,
         values::{self, Bad, quoted},
     },
 };
 
 pub(super) fn read(fields: &Fields) -> Option<Gateway> {
+    if let Some(pods) = fields.map("kubernetes") {
+        return kubernetes::gateway(&pods).map(Gateway::Pods);
+    }
     let haproxy = fields.map("haproxy")?;
     let sockets = read_sockets(&haproxy);
     let backend = haproxy.one("backend", plain_word);

@@ -5,6 +5,7 @@ use crate::{
     model::playbook::{PoolDrain, Restart},
     spec::{
         fields::Fields,
+        kubernetes,
         look::{Look, level},
         values::{self, Bad, quoted},
     },
@@ -61,6 +62,9 @@ fn read_restart(fields: &Fields) -> Option<Restart> {
             run,
             timeout: timeout?,
         });
+    }
+    if let Some(pods) = fields.map("kubernetes") {
+        return kubernetes::restart(&pods).map(Restart::Kubernetes);
     }
     let url = fields.map("http")?.one("restart", values::url(&["{instance}"]))?;
     Some(Restart::Http { url })

@@ -4,7 +4,7 @@ use super::MANY;
 use crate::{
     model::{
         ids::ServerName,
-        playbook::{KafkaQueue, OffsetReset, RetryQueue},
+        playbook::{KafkaQueue, OffsetReset, QueueHold, RetryQueue},
         quota::Payer,
         time::Span,
     },
@@ -12,7 +12,7 @@ use crate::{
         dashboard::each_once,
         diagnostic::Problem,
         fields::Fields,
-        rocketmq,
+        kubernetes, rocketmq,
         values::{self, Bad, quoted},
     },
 };
@@ -73,6 +73,10 @@ fn read_kafka_queue(fields: &Fields) -> Option<KafkaQueue> {
     }
     each_once(fields.report, fields.list("clients").into_iter());
     let (rate, within) = read_release(fields);
+    let hold = match fields.map("hold") {
+        Some(hold) => kubernetes::hold(&hold),
+        None => Some(QueueHold::Quota),
+    };
     Some(KafkaQueue {
         cluster: cluster?,
         topic: topic?,
@@ -82,6 +86,7 @@ fn read_kafka_queue(fields: &Fields) -> Option<KafkaQueue> {
         clients,
         rate: rate?,
         within: within?,
+        hold: hold?,
     })
 }
 

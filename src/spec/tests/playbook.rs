@@ -24,7 +24,7 @@ fn wrong(from: &str, to: &str) -> String {
 fn one_socket_or_several() {
     let sockets = |to: &str| match recovery("socket: \"lb:9999\"", to).gateway {
         Some(Gateway::Haproxy { sockets, .. }) => sockets,
-        None => Vec::new(),
+        _ => Vec::new(),
     };
     assert_eq!(sockets("socket: lb"), ["lb"]);
     assert_eq!(
@@ -59,6 +59,7 @@ fn a_restart_is_a_request_a_program_or_a_unit() {
     let words = |to: &str| match restart(to) {
         Restart::Command { run, .. } => run.join(" "),
         Restart::Http { url } => url,
+        Restart::Kubernetes(pods) => pods.selector,
     };
     assert_eq!(
         words("if_stuck: {command: {run: [./restart, \"{target}\"]}}"),

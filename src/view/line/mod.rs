@@ -284,7 +284,6 @@ impl Teller<'_> {
                     rate(before.bytes)
                 )
             }
-            ChangeIntent::Restart { instance } => format!("{} {instance}", self.t("restart", "重启")),
             ChangeIntent::Group {
                 cluster,
                 broker,
@@ -307,6 +306,32 @@ impl Teller<'_> {
                     word(*before)
                 )
             }
+            ChangeIntent::Restart { instance, pod } => {
+                let pod = pod.as_ref().map(|p| format!(": {p}")).unwrap_or_default();
+                format!("{} {instance}{pod}", self.t("restart", "重启"))
+            }
+            ChangeIntent::Label {
+                pod, key, before, to, ..
+            } => {
+                let value = |v: &Option<String>| v.clone().unwrap_or_else(|| self.t("none", "无").to_owned());
+                format!(
+                    "{} {key} {pod} → {} ({} {})",
+                    self.t("set label", "设标签"),
+                    value(to),
+                    self.t("was", "原为"),
+                    value(before)
+                )
+            }
+            ChangeIntent::Scale {
+                namespace,
+                deployment,
+                before,
+                to,
+            } => format!(
+                "{} {namespace}/{deployment} → {to} ({} {before})",
+                self.t("scale", "扩缩容"),
+                self.t("was", "原为")
+            ),
             ChangeIntent::Command { name } => format!("{} {name}", self.t("run command", "执行命令")),
         }
     }

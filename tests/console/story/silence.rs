@@ -147,6 +147,7 @@ impl Story {
                 groups: vec![],
             }],
             foreign: vec!["rule team-b-1 on order-4".into()],
+            ..Snapshot::default()
         })));
         s.wait(4_000);
         s

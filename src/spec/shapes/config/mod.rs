@@ -1,6 +1,7 @@
 //! allclear.yaml.
 
 mod kafka;
+mod kubernetes;
 mod notifier;
 mod prometheus;
 mod redis;
@@ -12,6 +13,7 @@ pub(in crate::spec) use redis::REDIS;
 pub(in crate::spec) use rocketmq::ROCKETMQ;
 
 use self::{
+    kubernetes::KUBERNETES,
     notifier::NOTIFIER,
     prometheus::{PROMETHEUS, SCRAPE},
 };
@@ -85,6 +87,7 @@ pub(in crate::spec) static ENVIRONMENT: Shape = Shape {
             Form::Named(&Form::Map(&KAFKA)),
             "Kafka clusters, by name.",
         ),
+        may("kubernetes", Form::Map(&KUBERNETES), "The Kubernetes cluster."),
         may(
             "rocketmq",
             Form::Named(&Form::Map(&ROCKETMQ)),

@@ -1,19 +1,23 @@
 //! The load balancer in front of the targets.
 
+use super::kubernetes::POD_GATEWAY;
 use crate::spec::{
-    shape::{Form, Scalar, Shape, need, or},
+    shape::{Form, Rule, Scalar, Shape, may, need, or},
     shapes::{DURATION, TOKEN, TOKENS},
 };
 
 pub(in crate::spec) static GATEWAY: Shape = Shape {
     name: "a gateway",
     doc: "A load balancer in front of the targets.",
-    keys: &[need(
-        "haproxy",
-        Form::Map(&HAPROXY),
-        "HAProxy, by its runtime API.",
-    )],
-    rules: &[],
+    keys: &[
+        may("haproxy", Form::Map(&HAPROXY), "HAProxy, by its runtime API."),
+        may(
+            "kubernetes",
+            Form::Map(&POD_GATEWAY),
+            "Services of Kubernetes, by a label of the targets' pods.",
+        ),
+    ],
+    rules: &[Rule::Choose(&["haproxy", "kubernetes"])],
 };
 
 static HAPROXY: Shape = Shape {

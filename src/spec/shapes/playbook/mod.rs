@@ -4,6 +4,7 @@ mod breakers;
 mod commands;
 mod flags;
 mod gateway;
+mod kubernetes;
 mod pools;
 mod retry_queues;
 mod rocketmq;

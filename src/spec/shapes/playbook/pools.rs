@@ -1,5 +1,6 @@
 //! Pools that must drain, and how a stuck instance is restarted.
 
+use super::kubernetes::POD_RESTART;
 use crate::spec::{
     shape::{Form, Key, Rule, Scalar, Shape, may, need, or},
     shapes::{DURATION, NAME, TOKEN, TOKENS, URL},
@@ -53,8 +54,13 @@ static STUCK: Shape = Shape {
         may("http", Form::Map(&HTTP_RESTART), "By a request to the instance."),
         may("command", Form::Map(&COMMAND_RESTART), "By a program."),
         may("systemd", Form::Map(&SYSTEMD_RESTART), "By `systemctl restart`."),
+        may(
+            "kubernetes",
+            Form::Map(&POD_RESTART),
+            "By deleting its pod, so that another takes its place.",
+        ),
     ],
-    rules: &[Rule::Choose(&["http", "command", "systemd"])],
+    rules: &[Rule::Choose(&["http", "command", "systemd", "kubernetes"])],
 };
 
 const TIMEOUT: Key = or(

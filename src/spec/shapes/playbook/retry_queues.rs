@@ -1,5 +1,6 @@
 //! Retry queues.
 
+use super::kubernetes::QUEUE_HOLD;
 use super::rocketmq::ROCKETMQ_QUEUE;
 use crate::spec::{
     shape::{Form, Key, Rule, Scalar, Shape, may, need, or},
@@ -53,6 +54,7 @@ static KAFKA_QUEUE: Shape = Shape {
         ),
         HOW_FAST,
         WITHIN,
+        may("hold", Form::Map(&QUEUE_HOLD), "How it is held, if not by quota."),
     ],
     rules: &[],
 };

@@ -1,0 +1,27 @@
+//! Pods of Kubernetes: which are the targets', and by which label they are taken out.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{ids::Namespace, time::Span};
+
+/// Pods that a Service finds by a label.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PodGateway {
+    /// The targets' pods.
+    pub pods: PodsOf,
+    /// The label's key: Services select by it, and what keeps the pods does not.
+    pub key: String,
+    /// The value that takes a pod out.
+    pub out: String,
+    /// How long the way back is held and watched.
+    pub hold: Span,
+}
+
+/// The pods of the targets: one each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PodsOf {
+    /// Where they are; `None` is the environment's only namespace.
+    pub namespace: Option<Namespace>,
+    /// A label selector with `{target}`, which matches one pod of each target.
+    pub selector: String,
+}

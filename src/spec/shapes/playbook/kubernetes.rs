@@ -1,0 +1,69 @@
+//! Pods and Deployments of Kubernetes.
+
+use crate::spec::{
+    shape::{Form, Shape, may, need, or},
+    shapes::{DURATION, NAME, TOKEN},
+};
+
+pub(super) static POD_GATEWAY: Shape = Shape {
+    name: "a gateway of pods",
+    doc: "Services of Kubernetes: a pod whose label has another value is in none of them. All of a pod's traffic goes and comes back at once.",
+    keys: &[
+        need("pods", TOKEN, PODS),
+        need(
+            "label",
+            Form::Map(&POD_LABEL),
+            "The label that Services select by.",
+        ),
+        may("namespace", NAME, NAMESPACE),
+        or(
+            "hold",
+            DURATION,
+            "30s",
+            "How long the way back is held and watched.",
+        ),
+    ],
+    rules: &[],
+};
+
+const PODS: &str = "A label selector that matches exactly one pod of each target; `{target}` becomes the target's name: `app=order,instance={target}`.";
+const NAMESPACE: &str = "The namespace. Left out: the environment's, if it allows only one.";
+
+static POD_LABEL: Shape = Shape {
+    name: "a label that takes pods out",
+    doc: "A label that Services select by, and that the Deployment or StatefulSet does not: else it would make another pod.",
+    keys: &[
+        need("key", TOKEN, "Its key."),
+        or("out", TOKEN, "false", "The value that takes a pod out."),
+    ],
+    rules: &[],
+};
+
+pub(super) static POD_RESTART: Shape = Shape {
+    name: "a restart of pods",
+    doc: "The stuck target's pod is deleted, this one and never its successor, which must be Ready before traffic returns.",
+    keys: &[
+        need(
+            "restart",
+            Form::Word(&[("targets", "the pod of each stuck target")]),
+            "What is restarted.",
+        ),
+        need("pods", TOKEN, PODS),
+        may("namespace", NAME, NAMESPACE),
+    ],
+    rules: &[],
+};
+
+pub(super) static QUEUE_HOLD: Shape = Shape {
+    name: "a hold by scale",
+    doc: "The consumers' Deployment is scaled to zero, and back to exactly what it was. The release goes by quota all the same.",
+    keys: &[
+        need(
+            "scale",
+            TOKEN,
+            "What the consumers run in: `deployment/retry-consumer`.",
+        ),
+        may("namespace", NAME, NAMESPACE),
+    ],
+    rules: &[],
+};

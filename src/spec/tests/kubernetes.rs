@@ -1,0 +1,156 @@
+//! What a recovery may do in Kubernetes, and where.
+
+use super::*;
+use crate::model::playbook::{Gateway, QueueHold, Restart, RetryQueue};
+
+const GATEWAY: &str = "haproxy: {socket: \"lb:9999\", backend: order, ramp: [10%, 30%, 100%], hold: 30s}";
+const RESTART: &str = "http: {restart: \"http://{instance}/restart\"}";
+const RELEASE: &str = "release: {rate: 200/s}, within: 15m}";
+const PODS: &str = "kubernetes: {restart: targets, pods: \"app=order,instance={target}\"}";
+
+fn read(from: &str, to: &str) -> Drill {
+    match drill(&with(DRILL, from, to)) {
+        Ok(read) => read.value,
+        Err(wrong) => panic!("{}", rendered(&wrong)),
+    }
+}
+
+fn wrong(from: &str, to: &str) -> String {
+    match drill(&with(DRILL, from, to)) {
+        Ok(_) => panic!("{to} was read"),
+        Err(wrong) => rendered(&wrong),
+    }
+}
+
+fn meet(drill: &Drill, environment: &Environment) -> Vec<String> {
+    let found = check_against(drill, environment).into_iter();
+    let errors = found.filter(|d| d.severity == Severity::Error);
+    errors.map(|d| format!("{}: {}", d.keys, d.message)).collect()
+}
+
+#[test]
+fn a_gateway_of_pods_goes_by_a_label() {
+    let of = |label: &str| {
+        let gateway = format!("kubernetes: {{pods: \"app={{target}}\", label: {label}, hold: 5s}}");
+        match read(GATEWAY, &gateway).recovery.gateway {
+            Some(Gateway::Pods(gateway)) => gateway,
+            other => panic!("{other:?}"),
+        }
+    };
+    let gateway = of("{key: shop.example/serving}");
+    assert_eq!(
+        (gateway.key.as_str(), gateway.out.as_str()),
+        ("shop.example/serving", "false")
+    );
+    assert_eq!(
+        (gateway.pods.namespace, gateway.pods.selector.as_str()),
+        (None, "app={target}")
+    );
+    assert_eq!(of("{key: serving, out: \"no\"}").out, "no");
+    let with_ramp = "kubernetes: {pods: \"app={target}\", label: {key: serving}, ramp: [10%, 100%]}";
+    assert!(wrong(GATEWAY, with_ramp).contains("`ramp`"));
+    let both = format!("{GATEWAY}, kubernetes: {{pods: \"app={{target}}\", label: {{key: serving}}}}");
+    assert!(wrong(GATEWAY, &both).contains("exclude each other"));
+}
+
+#[test]
+fn a_selector_that_could_match_anything_is_refused() {
+    let refused = |selector: &str| {
+        wrong(
+            RESTART,
+            &format!("kubernetes: {{restart: targets, pods: \"{selector}\"}}"),
+        )
+    };
+    assert!(refused("app=order").contains("the selector lacks `{target}`"));
+    assert!(
+        refused("instance={target},tier!=x").contains("is not KEY=VALUE")
+            || refused("instance={target},tier!=x").contains("is not a label's key")
+    );
+    assert!(refused("instance in ({target})").contains("is not KEY=VALUE"));
+    assert!(refused("instance={target},").contains("is not KEY=VALUE"));
+    assert!(refused("-app={target}").contains("is not a label's key"));
+    assert!(refused("app={target},zone=a b").contains("is not a label's value"));
+    let both = wrong(
+        RESTART,
+        "kubernetes: {restart: everything, pods: \"app={target}\"}",
+    );
+    assert!(both.contains("targets"), "{both}");
+}
+
+#[test]
+fn a_queue_is_held_by_the_scale_of_a_deployment() {
+    let hold = |to: &str| {
+        let drill = read(
+            RELEASE,
+            &format!("release: {{rate: 200/s}}, hold: {{scale: {to}}}}}"),
+        );
+        match &drill.recovery.retry_queues[0] {
+            RetryQueue::Kafka(queue) => queue.hold.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let QueueHold::Scale {
+        namespace,
+        deployment,
+    } = hold("deployment/retry-consumer, namespace: shop")
+    else {
+        panic!("not by scale")
+    };
+    assert_eq!(
+        (namespace.unwrap().as_str(), deployment.as_str()),
+        ("shop", "retry-consumer")
+    );
+    let refused = |to: &str| {
+        wrong(
+            RELEASE,
+            &format!("release: {{rate: 200/s}}, hold: {{scale: {to}}}}}"),
+        )
+    };
+    assert!(refused("retry-consumer").contains("write `deployment/NAME`"));
+    assert!(refused("statefulset/x").contains("cannot be scaled here"));
+    assert!(refused("deployment/Retry").contains("is not a Deployment's name"));
+    assert!(refused("deployment/x, namespace: Shop").contains("is not a namespace's name"));
+}
+
+#[test]
+fn nothing_is_touched_outside_the_namespaces_that_the_environment_allows() {
+    let drill = read(RESTART, PODS);
+    let mut environment = environment("preprod");
+    assert_eq!(meet(&drill, &environment), Vec::<String>::new());
+    let Some(Restart::Kubernetes(pods)) = &drill.recovery.pools[0].if_stuck else {
+        panic!("no restart of pods")
+    };
+    assert_eq!(pods.selector, "app=order,instance={target}");
+    let elsewhere = read(
+        RESTART,
+        &PODS.replace("restart: targets", "restart: targets, namespace: kube-system"),
+    );
+    assert_eq!(
+        meet(&elsewhere, &environment),
+        [
+            "recovery.pools.0.if_stuck.kubernetes.namespace: environment `preprod` does not allow the namespace `kube-system`"
+        ]
+    );
+    let cluster = environment.kubernetes.as_mut().unwrap();
+    cluster
+        .namespaces
+        .push(crate::model::ids::Namespace::new("other").unwrap());
+    assert_eq!(
+        meet(&drill, &environment),
+        ["recovery.pools.0.if_stuck.kubernetes: no namespace is named, and the environment allows several"]
+    );
+    environment.kubernetes = None;
+    assert_eq!(
+        meet(&drill, &environment),
+        ["recovery.pools.0.if_stuck.kubernetes: environment `preprod` has no Kubernetes"]
+    );
+}
+
+#[test]
+fn a_cluster_without_a_namespace_is_refused() {
+    let kubernetes = "namespaces: [shop]}";
+    let config = |to: &str| read_config(&source("allclear.yaml", &with(CONFIG, kubernetes, to)));
+    assert!(rendered(&config("namespaces: []}").unwrap_err()).contains("no namespace is allowed"));
+    assert!(rendered(&config("namespaces: [Shop]}").unwrap_err()).contains("is not a namespace's name"));
+    assert!(config("namespaces: [shop, shop]}").is_err());
+}

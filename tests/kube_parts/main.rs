@@ -1,0 +1,13 @@
+//! Recovery on a real Kubernetes API server: what is read, what is changed, and what bad luck leaves.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod gateway;
+#[path = "../kafka_parts/stand.rs"]
+#[allow(dead_code)]
+mod kafka;
+mod luck;
+mod preflight;
+mod proxy;
+mod restart;
+mod scale;
+mod stand;
