@@ -144,7 +144,8 @@ async fn a_flag_that_somebody_sets_during_the_baseline_is_named_and_kept() {
         let changed = "changed during the baseline, and put back to what it is now: flag degrade:order:nobody:by-hand in Redis";
         assert!(said.contains(changed), "{said}");
         assert!(said.ends_with("HELD\nALL CLEAR\n"), "{said}");
-        assert_eq!(shop.status().await["flags"], 1, "it is kept: {said}");
+        let kept = say(redis, "EXISTS degrade:order:nobody:by-hand").await;
+        assert_eq!(kept.trim(), ":1", "{said}");
         return;
     }
     panic!("not established in {ATTEMPTS} attempts:\n{}", attempts.join("\n"));
@@ -157,16 +158,15 @@ async fn watches_or_is_over(shop: &Shop) -> bool {
     run["phase"]["phase"] == "baseline" || run["phase"]["phase"] == "closed"
 }
 
-/// One line to a server over TCP.
-async fn say(address: &str, line: &str) {
+/// One line to a server over TCP, and its answer.
+async fn say(address: &str, line: &str) -> String {
     let mut stream = TcpStream::connect(address).await.expect("it is there");
-    stream
-        .write_all(format!("{line}\r\n").as_bytes())
-        .await
-        .expect("sent");
+    let line = format!("{line}\r\n");
+    stream.write_all(line.as_bytes()).await.expect("sent");
     let mut answer = [0; 64];
     let read = timeout(Duration::from_secs(5), stream.read(&mut answer)).await;
-    assert!(read.expect("in time").is_ok(), "{line}");
+    let count = read.expect("in time").expect("an answer");
+    String::from_utf8_lossy(&answer[..count]).into_owned()
 }
 
 async fn run(drill: &str, weaknesses: &[&str], end: End, rows: &[Row]) {
