@@ -229,7 +229,7 @@ async fn coarse(cluster: &KafkaCluster, queue: &KafkaQueue, what: &str) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{ids::ServerName, quota::Payer, time::Span};
+    use crate::model::{ids::ServerName, playbook::QueueHold, quota::Payer, time::Span};
 
     fn queue(cluster: &str, topic: &str) -> RetryQueue {
         RetryQueue::Kafka(KafkaQueue {
@@ -241,6 +241,7 @@ mod tests {
             clients: Vec::new(),
             rate: 200.0,
             within: Span::seconds(60),
+            hold: QueueHold::Quota,
         })
     }
 
