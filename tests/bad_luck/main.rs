@@ -7,7 +7,7 @@ mod pipeline;
 mod refused;
 mod told;
 
-use self::luck_support::{Place, Program, Shop, drill};
+use self::luck_support::{Place, Program, Shop};
 
 const RUN: [&str; 3] = ["run", "drill.yaml", "--plain"];
 

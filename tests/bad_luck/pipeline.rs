@@ -1,7 +1,5 @@
 //! In a pipeline and in a pipe.
 
-use std::io::Read;
-
 use serde_json::Value;
 
 use crate::luck_support::{Place, Program, Shop, drill};
@@ -40,7 +38,7 @@ async fn smoke_runs_drills_one_after_another_and_reports_them_to_the_pipeline() 
 #[tokio::test(flavor = "multi_thread")]
 async fn windows_from_anywhere_are_judged_line_by_line() {
     let place = Place::with("environments: {}\n");
-    let document: Value = serde_json::from_str(include_str!("judge/vectors.json")).expect("JSON");
+    let document: Value = serde_json::from_str(include_str!("../judge/vectors.json")).expect("JSON");
     let cases = document["cases"].as_array().expect("cases");
     let lines: Vec<String> = cases.iter().map(Value::to_string).collect();
     place.file("cases.jsonl", lines.join("\n") + "\n\nno case\n");

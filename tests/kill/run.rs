@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 use crate::{
     place::Place,
     proc::{self, Process},
-    shop::{ALLCLEAR, Shop, until},
+    shop::{Shop, until},
 };
 
 /// A run that was started here.
@@ -221,8 +221,7 @@ impl Run {
         let told = self
             .journal()
             .into_iter()
-            .filter(|e| !e["body"]["may_remain"].is_null())
-            .next_back();
+            .rfind(|e| !e["body"]["may_remain"].is_null());
         assert_eq!(outcome["recovered"], "RECOVERED", "{when}: {outcome}; {told:?}");
         let left = shop.left().await;
         assert!(left.is_empty(), "{when}: {left:?}");

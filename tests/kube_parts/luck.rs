@@ -29,7 +29,7 @@ const SHORT: Patience = Patience {
 
 impl Staged {
     /// The same with short patience.
-    pub fn from_short(&self) -> Staged {
+    pub fn with_short_patience(&self) -> Staged {
         let cluster = self.scene.plan.environment.kubernetes.clone().unwrap();
         self.from(cluster, SHORT)
     }

@@ -164,7 +164,7 @@ async fn a_credential_plugin_logs_in_and_what_it_prints_is_never_shown() {
             && !refused[0].contains("very-secret"),
         "{refused:?}"
     );
-    let hangs = with_plugin("hangs", "exec sleep 30").from_short();
+    let hangs = with_plugin("hangs", "exec sleep 30").with_short_patience();
     let refused = hangs.refusals().await;
     assert!(refused[0].contains("no answer within"), "{refused:?}");
 }

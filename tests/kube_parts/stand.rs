@@ -1,5 +1,10 @@
 //! A real control plane whose pods run nowhere, and recovery against it.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "short locks that are held over no await: recovery tells its intents from plain code"
+)]
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -499,6 +504,7 @@ fn plan(cluster: Kubernetes, kafka: Option<Kafka>, targets: &[&str], recovery: P
         services: BTreeMap::new(),
         redis: BTreeMap::new(),
         kafka: kafka.into_iter().map(|k| (crate::kafka::main(), k)).collect(),
+        rocketmq: BTreeMap::new(),
         kubernetes: Some(cluster),
         gateways: BTreeMap::new(),
         notify: Vec::new(),

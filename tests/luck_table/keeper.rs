@@ -129,6 +129,7 @@ impl Run {
             facts: Box::new(facts),
             damage: Vec::new(),
             cause: Cause::Asked { by: "test".into() },
+            pause: Span::ZERO,
         });
         let told = &mut self.events;
         let carried_out = async {

@@ -1,5 +1,10 @@
 //! Recovery's scene on real servers, and what is intended in it.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "short locks that are held over no await: recovery tells its intents from plain code"
+)]
+
 use std::{
     collections::BTreeMap,
     sync::{
@@ -234,6 +239,7 @@ fn plan(rocketmq: Rocketmq, queue: RocketmqQueue) -> Plan {
         services: BTreeMap::new(),
         redis: BTreeMap::new(),
         kafka: BTreeMap::new(),
+        kubernetes: None,
         rocketmq: BTreeMap::from([(main(), rocketmq)]),
         gateways: BTreeMap::new(),
         notify: Vec::new(),
