@@ -153,12 +153,13 @@ pub async fn keep(
     // The engine and its ledger are gone: the feed ends when the last event has been published.
     let _ = publishing.await;
     environment.release();
-    end.send_replace(true);
-    let _ = guarding.await;
     server.close().await;
     if let Err(error) = tidy_up(run) {
         tracing::error!(%error, "the run is over, and something of it is still in its directory");
     }
+    // The deadman leaves last: until here it ends a keeper that hangs, and tidies up in its place.
+    end.send_replace(true);
+    let _ = guarding.await;
     for task in [listening, counting, signalled] {
         task.abort();
     }
