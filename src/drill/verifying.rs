@@ -57,6 +57,8 @@ pub(super) struct Verifying {
     missing: Vec<Missing>,
     reading: bool,
     not_before: Moment,
+    /// What the last reads have found, as it was told last.
+    told: Vec<Leftover>,
     /// What remains, once that is known.
     pub left: Option<Vec<Leftover>>,
 }
@@ -70,6 +72,7 @@ impl Verifying {
             missing: vec![Missing::unread("nothing has been read yet")],
             reading: false,
             not_before: now,
+            told: Vec::new(),
             left: None,
         }
     }
@@ -121,7 +124,7 @@ impl Verifying {
         let out_of_time = now.since(self.since) >= within;
         if !out_of_time && (!held || !found.is_empty()) {
             self.not_before = now + READ_AGAIN;
-            return vec![Effect::Emit(Body::MayRemain(found))];
+            return self.tell(found);
         }
         let mut left = found;
         if !held {
@@ -135,6 +138,15 @@ impl Verifying {
         left.append(&mut self.recovering.reported);
         self.left = Some(left);
         Vec::new()
+    }
+
+    /// Found again as it was is no news.
+    fn tell(&mut self, found: Vec<Leftover>) -> Vec<Effect> {
+        if found == self.told {
+            return Vec::new();
+        }
+        self.told.clone_from(&found);
+        vec![Effect::Emit(Body::MayRemain(found))]
     }
 
     /// How the step stands.
