@@ -128,7 +128,7 @@ impl Pace {
     fn measured(&self, now: QueueSeen) -> String {
         match self.total(now) {
             (seconds, released) if seconds >= 0.2 => format!("{:.1}/s measured", released as f64 / seconds),
-            _ => "a rate not measured yet".to_owned(),
+            _ => "--/s measured".to_owned(),
         }
     }
 }

@@ -203,7 +203,7 @@ impl Run {
     fn measured(&self, now: &Position) -> String {
         match self.total(now) {
             (seconds, moved) if seconds >= WINDOW => format!("{:.1}/s measured", moved as f64 / seconds),
-            _ => "a rate not measured yet".to_owned(),
+            _ => "--/s measured".to_owned(),
         }
     }
 

@@ -227,7 +227,7 @@ impl Duty {
             (seconds, moved) if seconds >= COMMIT.as_secs_f64() => {
                 format!("{:.1}/s measured", moved as f64 / seconds)
             }
-            _ => "a rate not measured yet".to_owned(),
+            _ => "--/s measured".to_owned(),
         }
     }
 

@@ -100,8 +100,13 @@ async fn held(scene: &Scene, topic: &Topic<'_>) -> Result<StepEnd, DriverError> 
         }
         tokio::time::sleep(LOOK).await;
     };
-    let (still, pace, bytes) = come_to_rest(scene, topic, looks, topic.weight(&now).await).await?;
-    let (backlog, payers) = (format!("backlog {}", count(now.backlog())), topic.payers());
+    let Rest {
+        still,
+        pace,
+        bytes,
+        backlog,
+    } = come_to_rest(scene, topic, looks, topic.weight(&now).await).await?;
+    let (backlog, payers) = (format!("backlog {}", count(backlog)), topic.payers());
     if still {
         let detail = format!("{backlog}, {pace:.1}/s measured; {payers} at {bytes} B/s");
         return Ok(StepEnd::new(StepState::Held, detail));
@@ -114,14 +119,24 @@ async fn held(scene: &Scene, topic: &Topic<'_>) -> Result<StepEnd, DriverError> 
     Ok(StepEnd::of(StepState::Failed, why, vec![left]))
 }
 
+/// How a group stands at the end of its hold.
+struct Rest {
+    still: bool,
+    /// Messages a second.
+    pace: f64,
+    /// The quota, in bytes a second.
+    bytes: f64,
+    backlog: u64,
+}
+
 /// Lowers the quota as the consumers come to rest, until one commit's time shows no more than a tenth of the release's rate, or the
-/// time is over: messages that a consumer has fetched already are still worked off. Whether it rests, the pace, and the quota.
+/// time is over: messages that a consumer has fetched already are still worked off.
 async fn come_to_rest(
     scene: &Scene,
     topic: &Topic<'_>,
     mut looks: Looks,
     weight: Weight,
-) -> Result<(bool, f64, f64), DriverError> {
+) -> Result<Rest, DriverError> {
     let begin = Instant::now();
     let deadline = scene.deadline() + 3 * MEMORY;
     let (mut set, lowest) = (0.0, held_at(0.0, weight.batch));
@@ -137,7 +152,12 @@ async fn come_to_rest(
         let (pace, _) = looks.pace(COMMIT);
         let still = begin.elapsed() >= COMMIT && pace <= topic.queue.rate / 10.0 && set <= 2.0 * lowest;
         if still || Instant::now() >= deadline {
-            return Ok((still, pace, set));
+            return Ok(Rest {
+                still,
+                pace,
+                bytes: set,
+                backlog: now.backlog(),
+            });
         }
         let detail = format!("backlog {}, {pace:.1}/s measured", count(now.backlog()));
         scene.working(StepId::Retry, detail);
