@@ -118,6 +118,20 @@ fn page(plan: &Plan, found: &Restoring, lang: Lang) -> Vec<String> {
     }
     let left_alone = lang.pick("left as it is", "保持不变");
     lines.extend(found.decided.iter().map(|d| format!("  {d}: {left_alone}")));
+    let unproved = lang.pick("cannot be proved", "无法证明");
+    lines.extend(
+        found
+            .unknown
+            .iter()
+            .map(|u| format!("! {}: {unproved}: {}", u.what, u.why)),
+    );
+    if !found.unknown.is_empty() {
+        let ends = lang.pick(
+            "so it ends UNKNOWN (exit 4) at best, and says so again there",
+            "因此最好的结局是 UNKNOWN (退出码 4), 届时会再次说明",
+        );
+        lines.push(format!("  {ends}"));
+    }
     let unread = lang.pick("not read", "未能读取");
     lines.extend(
         found
