@@ -180,9 +180,14 @@ pub(crate) fn running_clock(scene: &Scene<'_>) -> String {
     };
     let passed = scene.since(since).clock();
     match until {
-        Some(until) => format!(" {passed}/{}", until.since(since).clock()),
+        Some(until) => format!(" {passed}/{}", nearest_second(until.since(since)).clock()),
         None => format!(" {passed}"),
     }
+}
+
+/// A step begins some milliseconds after the moment that its end was counted from.
+fn nearest_second(span: Span) -> Span {
+    Span((span.0 + 500) / 1000 * 1000)
 }
 
 fn step_times(view: &RunView) -> Option<(Moment, Option<Moment>)> {
