@@ -15,7 +15,7 @@ use crate::{
         sheet::Verdict,
         text::{Lang, Word},
     },
-    view::{RunView, ending_words, row_label},
+    view::{RunView, ending_words, row_label, undecided_because},
 };
 
 /// How wide the page is: what a terminal has at least.
@@ -161,7 +161,8 @@ fn ending(view: &RunView, lang: Lang) -> Option<String> {
         .as_ref()
         .map(|c| c.describe(lang))
         .unwrap_or_default();
-    let parts = [held, &clear, &cause].map(str::to_owned);
+    let why = undecided_because(view, lang).unwrap_or_default();
+    let parts = [held, &why, &clear, &cause].map(str::to_owned);
     let mut parts: Vec<String> = parts.into_iter().filter(|p| !p.is_empty() && p != "--").collect();
     parts.push(format!("{} {}", lang.pick("exit", "退出码"), outcome.exit));
     Some(parts.join("   "))

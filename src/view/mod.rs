@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use label::{guard_label, row_label, short_age};
 pub use line::line;
 pub use parts::*;
-pub use phrase::ending_words;
+pub use phrase::{ending_words, undecided_because};
 pub(crate) use phrase::{hits_line, reach_line, snapshot_line};
 
 use crate::model::{

@@ -1,11 +1,12 @@
 //! Phrases that the journal's lines and the screens share.
 
-use super::{Ending, SnapshotView};
+use super::{Ending, RowView, RunView, SnapshotView};
 use crate::model::{
     amount::{Share, thousands},
     event::{Hits, Outcome, ReachLine},
+    phase::Cause,
     recovery::StepReport,
-    sheet::Hypothesis,
+    sheet::{Hypothesis, Verdict},
     text::{Lang, Word},
     time::Span,
 };
@@ -120,6 +121,28 @@ pub(super) fn outcome_line(outcome: &Outcome, lang: Lang) -> String {
     format!("{hypothesis}, {recovered}")
 }
 
+/// Why a hypothesis is UNDECIDED: nothing if it is not.
+pub fn undecided_because(view: &RunView, lang: Lang) -> Option<String> {
+    let outcome = view.outcome.as_ref()?;
+    if outcome.hypothesis != Some(Hypothesis::Undecided) {
+        return None;
+    }
+    if outcome.cause != Some(Cause::Finished) {
+        return Some(
+            lang.pick("stopped before its end", "演练提前结束, 未走完全程")
+                .to_owned(),
+        );
+    }
+    let expected = |row: &&RowView| row.state.as_ref().map(|s| s.verdict) == Some(Verdict::AsExpected);
+    let (all, established) = (view.rows.len(), view.rows.iter().filter(expected).count());
+    Some(match (lang, all - established) {
+        (Lang::En, 0) => "the drill expects nothing".to_owned(),
+        (Lang::Zh, 0) => "演练未声明任何预期".to_owned(),
+        (Lang::En, open) => format!("{open} of {all} rows not established"),
+        (Lang::Zh, open) => format!("{all} 行中有 {open} 行未能确定"),
+    })
+}
+
 /// `ALL CLEAR`, or what stands against it.
 pub fn ending_words(ending: Ending, may_remain: usize, lang: Lang) -> String {
     match ending {
@@ -147,5 +170,51 @@ pub fn ending_words(ending: Ending, may_remain: usize, lang: Lang) -> String {
             );
             format!("{words}: {live}")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::recovery::Recovered;
+
+    fn ended(hypothesis: Hypothesis, cause: Cause) -> RunView {
+        RunView {
+            outcome: Some(Outcome {
+                hypothesis: Some(hypothesis),
+                recovered: Recovered::Recovered,
+                cause: Some(cause),
+                refused: false,
+                exit: 0,
+            }),
+            ..RunView::default()
+        }
+    }
+
+    #[test]
+    fn an_undecided_run_says_why_and_any_other_does_not() {
+        let asked = || Cause::Asked { by: "me".into() };
+        let why = |hypothesis, cause| undecided_because(&ended(hypothesis, cause), Lang::En);
+        assert_eq!(why(Hypothesis::Held, Cause::Finished), None);
+        assert_eq!(why(Hypothesis::Falsified, asked()), None);
+        assert_eq!(
+            why(Hypothesis::Undecided, asked()).unwrap(),
+            "stopped before its end"
+        );
+        assert_eq!(
+            why(Hypothesis::Undecided, Cause::Finished).unwrap(),
+            "the drill expects nothing"
+        );
+        let mut view = ended(Hypothesis::Undecided, Cause::Finished);
+        let id = crate::model::sheet::RowId { step: 0, row: 0 };
+        view.rows.push(RowView {
+            id,
+            state: None,
+            at: Default::default(),
+        });
+        assert_eq!(
+            undecided_because(&view, Lang::En).unwrap(),
+            "1 of 1 rows not established"
+        );
     }
 }

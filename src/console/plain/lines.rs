@@ -10,9 +10,10 @@ use crate::{
     model::{
         phase::Phase,
         recovery::{Leftover, Milestone},
+        sheet::Hypothesis,
         text::{Lang, Word, harmless},
     },
-    view::{Ending, FaultState, RunView, ending_words},
+    view::{Ending, FaultState, RunView, ending_words, undecided_because},
 };
 
 /// The reporter: takes in what comes from the keeper and writes lines.
@@ -178,6 +179,13 @@ impl<W: Write> Plain<W> {
         }
         for left in &self.view.may_remain {
             write_leftover(&mut self.out, left, self.options.lang)?;
+        }
+        if let Some(why) = undecided_because(&self.view, self.options.lang) {
+            writeln!(
+                self.out,
+                "{}: {why}",
+                Hypothesis::Undecided.word(self.options.lang)
+            )?;
         }
         if let Some(header) = &self.view.header {
             writeln!(self.out, "allclear show {0} | allclear export {0}", header.run)?;

@@ -15,7 +15,7 @@ use crate::{
         sheet::Hypothesis,
         text::Word,
     },
-    view::{Ending, FaultState},
+    view::{Ending, FaultState, undecided_because},
 };
 
 /// The block in place of the guard's, once the run is over.
@@ -67,7 +67,12 @@ fn hypothesis(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
             scene.t("not tested: no fault was armed", "未检验: 未注入故障"),
         ),
     };
-    let mut lines = vec![title(scene.t("HYPOTHESIS", "假设")).text(role, word)];
+    let first = title(scene.t("HYPOTHESIS", "假设")).text(role, word);
+    let first = match undecided_because(&scene.view, scene.lang()) {
+        Some(why) => first.gap(3).text(Role::Plain, why),
+        None => first,
+    };
+    let mut lines = vec![first.cut_to(width)];
     let text = scene.header().map_or("", |h| h.hypothesis.get(scene.lang()));
     for part in wrap(text, width.saturating_sub(TITLE + 2)).into_iter().take(2) {
         lines.push(Strip::default().gap(1 + TITLE).text(Role::Dim, part));
