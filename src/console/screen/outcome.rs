@@ -68,7 +68,7 @@ fn hypothesis(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
         ),
     };
     let first = title(scene.t("HYPOTHESIS", "假设")).text(role, word);
-    let first = match undecided_because(&scene.view, scene.lang()) {
+    let first = match undecided_because(scene.view, scene.lang()) {
         Some(why) => first.gap(3).text(Role::Plain, why),
         None => first,
     };
