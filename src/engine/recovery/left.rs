@@ -3,11 +3,12 @@
 use crate::model::recovery::{Leftover, StepId};
 
 use super::{
-    Scene, breaker_steps,
-    faults::by_hand_run,
-    flags, gateway,
-    injector::{injectors, sort},
-    pods, pools_left, retry, seen, together, unread,
+    Scene, breakers,
+    faults::{
+        by_hand_run,
+        injector::{injectors, sort},
+    },
+    flags, gateway, pods, pools, queues, seen, together, unread,
 };
 
 /// Everything that is not as it was: rules with the run's mark, weights and states, breakers, flags, retry queues, pools that
@@ -18,10 +19,10 @@ pub async fn left_behind(scene: &Scene) -> Vec<Leftover> {
         rules(scene),
         loads(scene),
         gateway::differences(scene, StepId::Traffic),
-        breaker_steps::not_as_before(scene),
+        breakers::steps::not_as_before(scene),
         flags::still_there(scene),
-        retry::left(scene),
-        pools_left::not_as_before(scene),
+        queues::left(scene),
+        pools::left::not_as_before(scene),
         pods::not_as_before(scene),
     );
     [rules, loads, gateway, breakers, flags, queues, pools, pods].concat()

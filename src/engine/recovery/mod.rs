@@ -4,64 +4,21 @@
 //! The leftovers of a step say what it could not finish, at that moment. [`left_behind`] reads everything again; what
 //! it says at the end replaces them for all that it can see: rules, weights, breakers, flags, retry queues.
 
-mod again;
-mod before;
-mod before_kafka;
-mod before_kubernetes;
-mod before_rocketmq;
-mod before_scale;
-mod before_serving;
-mod breaker_before;
-mod breaker_probe;
-mod breaker_rules;
-mod breaker_steps;
 mod breakers;
 mod by_hand;
-mod by_hand_kafka;
-mod by_hand_kubernetes;
-mod by_hand_redis;
-mod by_hand_rocketmq;
-mod changed;
-mod command;
-mod command_http;
+mod commands;
 mod faults;
 mod flags;
-mod flags_kept;
 mod gateway;
-mod gateway_load;
-mod gateway_pods;
-mod gateway_pods_back;
-mod gateway_pods_load;
-mod gateway_target;
-mod hold_rocketmq;
-mod injector;
 mod left;
 mod pods;
 mod pools;
-mod pools_left;
-mod pools_restart;
-mod progress;
-mod ramp;
-mod ramp_watch;
-mod release;
-mod release_http;
-mod release_kafka;
-mod release_pace;
-mod release_rocketmq;
+mod queues;
 mod repair;
 mod restore;
-mod restore_kubernetes;
-mod retry;
-mod retry_hold;
-mod retry_http;
-mod retry_kafka;
-mod retry_rocketmq;
-mod retry_scale;
-mod silent;
 mod snapshot;
 #[cfg(test)]
 mod tests;
-mod trend;
 
 use std::{future::Future, sync::Arc};
 
@@ -82,22 +39,18 @@ use crate::{
     },
 };
 
-pub use again::{Again, read_again};
-pub use breaker_steps::breakers_open;
-pub use command::command;
-pub use faults::{end_faults, faults, left_silent, try_on};
+pub use breakers::steps::breakers_open;
+pub use commands::command;
+pub use faults::{end_faults, faults, injector::injector, left_silent, try_on};
 pub use flags::flags;
-pub use gateway::drain;
-pub use injector::injector;
+pub use gateway::{drain, traffic};
 pub use left::left_behind;
 pub use pools::pools;
-pub(super) use pools_restart::restart_by_hand;
-pub use ramp::traffic;
-pub use release::release_retry;
+pub(super) use pools::restart::restart_by_hand;
+pub use queues::{hold_retry, release_retry};
 pub use repair::{Repair, needs_repair};
 pub use restore::{Change, Restoring, read_restoring, unproved};
-pub use retry::hold_retry;
-pub use snapshot::{read_snapshot, read_snapshot_telling};
+pub use snapshot::{Again, read_again, read_snapshot, read_snapshot_telling};
 
 /// Instances that are talked to at the same time. Each holds a socket meanwhile; where the system gives fewer, those
 /// that got none try again.
@@ -256,13 +209,13 @@ fn together<F: Future>(all: impl IntoIterator<Item = F>) -> impl Future<Output =
 /// As [`together`], for preflight: nothing is on fire yet, and a system under load is asked gently. Counted, where that is
 /// watched.
 fn gently<F: Future>(all: impl IntoIterator<Item = F>) -> impl Future<Output = Vec<F::Output>> {
-    at_most(GENTLY, all, progress::count())
+    at_most(GENTLY, all, snapshot::progress::count())
 }
 
 fn at_most<F: Future>(
     most: usize,
     all: impl IntoIterator<Item = F>,
-    count: Option<Arc<progress::Count>>,
+    count: Option<Arc<snapshot::progress::Count>>,
 ) -> impl Future<Output = Vec<F::Output>> {
     let numbered = |(n, one): (usize, F)| {
         let count = count.clone();

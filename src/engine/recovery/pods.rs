@@ -17,8 +17,8 @@ use crate::{
 
 use super::{
     Scene,
-    by_hand_kubernetes::{delete_pod, show_pods},
-    pools_restart::Restarted,
+    by_hand::kubernetes::{delete_pod, show_pods},
+    pools::restart::Restarted,
     seen, together, unread,
 };
 

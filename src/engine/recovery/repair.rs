@@ -2,7 +2,7 @@
 
 use crate::model::recovery::{Certainty, StepId};
 
-use super::{Scene, breaker_steps, flags, gateway, pools, retry};
+use super::{Scene, breakers, flags, gateway, pools, queues};
 
 /// What steps 4 and 5 would find.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,11 +31,11 @@ impl Repair {
 /// Reads everything that steps 4 and 5 would put back.
 pub async fn needs_repair(scene: &Scene) -> Repair {
     let (breakers, flags, (backlog_over, unread), gateway, queues) = tokio::join!(
-        breaker_steps::not_as_before(scene),
+        breakers::steps::not_as_before(scene),
         flags::caused(scene),
-        retry::backlog_over(scene),
+        queues::backlog_over(scene),
         gateway::differences(scene, StepId::Traffic),
-        retry::not_as_before(scene),
+        queues::not_as_before(scene),
     );
     let (pools_busy, unknown_pools) = pools::busy(scene);
     let mut repair = Repair {

@@ -1,0 +1,76 @@
+//! The commands that put Kafka's quotas back by hand, with Kafka's own tool. They hold no secret.
+
+use crate::model::{
+    environment::{Kafka, KafkaSasl, SecretRef},
+    quota::QuotaSeen,
+};
+
+use super::quoted;
+
+/// One quota as it was before the drill.
+pub(in crate::engine::recovery) fn set_quota(
+    cluster: &Kafka,
+    QuotaSeen { payer, bytes }: &QuotaSeen,
+) -> String {
+    let user = payer
+        .user
+        .iter()
+        .map(|u| format!(" --entity-type users --entity-name {}", quoted(u)));
+    let user: String = user.collect();
+    let client = quoted(&payer.client);
+    let change = match bytes {
+        Some(bytes) => format!("--add-config consumer_byte_rate={bytes}"),
+        None => "--delete-config consumer_byte_rate".to_owned(),
+    };
+    let (before, settings) = match settings(cluster) {
+        Some(settings) => (format!("{settings} | "), " --command-config /dev/stdin"),
+        None => (String::new(), ""),
+    };
+    let bootstrap = quoted(&cluster.bootstrap.join(","));
+    format!(
+        "{before}kafka-configs.sh --bootstrap-server {bootstrap}{settings} --alter {change}{user} --entity-type clients --entity-name {client}"
+    )
+}
+
+/// A command that prints the tool's settings: TLS and login. Passwords and keys are read where they are found.
+fn settings(cluster: &Kafka) -> Option<String> {
+    let protocol = match (&cluster.tls, &cluster.sasl) {
+        (None, None) => return None,
+        (Some(_), None) => "SSL",
+        (None, Some(_)) => "SASL_PLAINTEXT",
+        (Some(_), Some(_)) => "SASL_SSL",
+    };
+    let mut lines = format!("security.protocol={protocol}\\n");
+    let mut values = Vec::new();
+    if let Some(tls) = &cluster.tls {
+        if let Some(file) = &tls.ca_file {
+            lines += "ssl.truststore.type=PEM\\nssl.truststore.location=%s\\n";
+            values.push(quoted(file));
+        }
+        if let Some(own) = &tls.client_cert {
+            lines += "ssl.keystore.type=PEM\\nssl.keystore.certificate.chain=%s\\nssl.keystore.key=%s\\n";
+            values.extend([&own.cert_file, &own.key_file].map(|file| one_line(file)));
+        }
+    }
+    if let Some(sasl) = &cluster.sasl {
+        let (mechanism, module) = match sasl {
+            KafkaSasl::Plain(_) => ("PLAIN", "plain.PlainLoginModule"),
+            KafkaSasl::ScramSha256(_) => ("SCRAM-SHA-256", "scram.ScramLoginModule"),
+            KafkaSasl::ScramSha512(_) => ("SCRAM-SHA-512", "scram.ScramLoginModule"),
+        };
+        lines += &format!("sasl.mechanism={mechanism}\\n");
+        lines += &format!("sasl.jaas.config=org.apache.kafka.common.security.{module} required ");
+        lines += "username=\"%s\" password=\"%s\";\\n";
+        values.push(quoted(&sasl.login().user));
+        values.push(match &sasl.login().password {
+            SecretRef::Env(name) => format!("\"${name}\""),
+            SecretRef::File(path) => format!("\"$(cat {})\"", quoted(path)),
+        });
+    }
+    Some(format!("printf '{lines}' {}", values.join(" ")))
+}
+
+/// A file's lines in one, as a properties file continues them.
+fn one_line(file: &str) -> String {
+    format!("\"$(awk '{{printf \"%s\\\\n\", $0}}' {})\"", quoted(file))
+}

@@ -1,0 +1,73 @@
+//! The commands that put pods, labels and scales back by hand, with `kubectl`. They hold no secret: the kubeconfig does.
+
+use crate::{
+    drivers::kubernetes::Kubernetes,
+    model::ids::{DeploymentName, Namespace},
+};
+
+use super::quoted;
+
+fn kubectl(cluster: &Kubernetes, namespace: &Namespace, rest: &[&str]) -> String {
+    let words = cluster
+        .kubectl()
+        .into_iter()
+        .chain(["-n", namespace.as_str()])
+        .chain(rest.iter().copied());
+    let words: Vec<String> = words.map(quoted).collect();
+    words.join(" ")
+}
+
+/// Deletes the pods that match, so that others take their place. Waiting for that would need the right to watch.
+pub(in crate::engine::recovery) fn delete_pod(
+    cluster: &Kubernetes,
+    namespace: &Namespace,
+    selector: &str,
+) -> String {
+    kubectl(
+        cluster,
+        namespace,
+        &["delete", "pod", "-l", selector, "--wait=false"],
+    )
+}
+
+/// Shows the pods that match.
+pub(in crate::engine::recovery) fn show_pods(
+    cluster: &Kubernetes,
+    namespace: &Namespace,
+    selector: &str,
+) -> String {
+    kubectl(cluster, namespace, &["get", "pod", "-l", selector, "-o", "wide"])
+}
+
+/// Sets a label of the pods that match, or removes it.
+pub(in crate::engine::recovery) fn set_label(
+    cluster: &Kubernetes,
+    namespace: &Namespace,
+    selector: &str,
+    key: &str,
+    value: Option<&str>,
+) -> String {
+    let label = match value {
+        Some(value) => format!("{key}={value}"),
+        None => format!("{key}-"),
+    };
+    kubectl(
+        cluster,
+        namespace,
+        &["label", "pod", "-l", selector, "--overwrite", &label],
+    )
+}
+
+/// Scales a Deployment.
+pub(in crate::engine::recovery) fn scale(
+    cluster: &Kubernetes,
+    namespace: &Namespace,
+    deployment: &DeploymentName,
+    replicas: u32,
+) -> String {
+    let (what, to) = (
+        format!("deployment/{deployment}"),
+        format!("--replicas={replicas}"),
+    );
+    kubectl(cluster, namespace, &["scale", &what, &to])
+}

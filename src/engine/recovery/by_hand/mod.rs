@@ -1,0 +1,76 @@
+//! The commands a person can type to finish what recovery could not. They hold no secret: a password stands as the
+//! variable or the file where it is found.
+
+pub(super) mod kafka;
+pub(super) mod kubernetes;
+pub(super) mod redis;
+pub(super) mod rocketmq;
+
+use crate::{
+    drivers::{haproxy::Socket, haproxy::state_word, http::shown_url},
+    model::{ids::InstanceName, snapshot::GatewayState},
+};
+
+use super::Scene;
+
+/// A text as one word of a shell.
+pub(super) fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+/// An HTTP request without a body. A password inside the URL is left out.
+pub(super) fn curl(method: &str, url: &str) -> String {
+    format!("curl -fsS -X {method} {}", quoted(&shown_url(url)))
+}
+
+/// An HTTP request with a JSON body.
+pub(super) fn curl_json(method: &str, url: &str, json: &serde_json::Value) -> String {
+    let body = quoted(&json.to_string());
+    format!(
+        "curl -fsS -X {method} -H 'Content-Type: application/json' -d {body} {}",
+        quoted(&shown_url(url))
+    )
+}
+
+/// An HTTP request with a body that is sent as it is.
+pub(super) fn curl_text(method: &str, url: &str, text: &str) -> String {
+    format!(
+        "curl -fsS -X {method} -H 'Content-Type:' --data-raw {} {}",
+        quoted(text),
+        quoted(&shown_url(url))
+    )
+}
+
+/// A command of the user's own, from the drill file's folder.
+pub(super) fn command(scene: &Scene, argv: &[String]) -> String {
+    let words: Vec<String> = argv.iter().map(|w| quoted(w)).collect();
+    let folder = quoted(&scene.plan.drill_folder);
+    scene.drivers.mask(&format!("cd {folder} && {}", words.join(" ")))
+}
+
+/// An HTTP request with a form.
+pub(super) fn curl_form(url: &str, form: &[(&str, &str)]) -> String {
+    let fields = form
+        .iter()
+        .map(|(key, value)| format!("--data-urlencode {}", quoted(&format!("{key}={value}"))));
+    let fields: Vec<String> = fields.collect();
+    format!("curl -fsS {} {}", fields.join(" "), quoted(&shown_url(url)))
+}
+
+/// A server's weight and state at a load balancer.
+pub(super) fn set_server(
+    socket: &Socket,
+    backend: &str,
+    server: &InstanceName,
+    weight: u32,
+    state: GatewayState,
+) -> String {
+    let name = format!("{backend}/{server}");
+    let state = state_word(state);
+    let socket = quoted(&socket.to_string());
+    format!("echo \"set server {name} weight {weight}; set server {name} state {state}\" | socat - {socket}")
+}

@@ -1,0 +1,285 @@
+//! Step 1: every fault stopped, at once and in parallel, each read back as gone.
+
+pub(super) mod injector;
+mod silent;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tokio::time::Instant;
+
+use crate::{
+    drivers::{
+        error::DriverError,
+        point::{rule_url, run_url},
+    },
+    model::{
+        ids::FaultId,
+        recovery::{Certainty, Leftover, StepId, StepState},
+        time::Span,
+        undo::{FaultIntent, UndoFault},
+    },
+};
+
+use self::silent::{Silence, together_but_for_the_silent};
+use super::{Scene, StepEnd, by_hand, seen, together, unread};
+
+/// Between two rounds for targets that do not answer.
+const TRY_ON: Span = Span::seconds(1);
+
+/// How rules are deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// Everything with the run's mark, in one request an instance.
+    WholeRun,
+    /// One request a rule: others of the run go on.
+    Each,
+}
+
+/// Stops all faults of the run. Everything with the run's mark goes, also on behalf of faults not listed.
+pub async fn faults(scene: &Scene, intents: &[FaultIntent]) -> StepEnd {
+    stop(scene, intents, Reach::WholeRun).await
+}
+
+/// Ends only these faults, as a step's end does: others of the run go on.
+pub async fn end_faults(scene: &Scene, intents: &[FaultIntent]) -> StepEnd {
+    stop(scene, intents, Reach::Each).await
+}
+
+/// The faults whose targets did not answer within their step.
+pub fn left_silent(intents: &[FaultIntent], end: &StepEnd) -> Vec<FaultIntent> {
+    if end.leftovers.iter().all(|l| l.certainty == Certainty::Seen) {
+        return Vec::new();
+    }
+    let left = intents.iter().filter(|i| !end.gone.contains(&i.id));
+    left.cloned().collect()
+}
+
+/// Tries to stop the faults of silent targets, round after round, until they are read back; tells how each round ended.
+pub async fn try_on(scene: &Scene, mut silent: Vec<FaultIntent>, tell: impl Fn(StepEnd)) {
+    while !silent.is_empty() {
+        tokio::time::sleep(TRY_ON.into()).await;
+        let end = faults(scene, &silent).await;
+        silent = left_silent(&silent, &end);
+        tell(end);
+    }
+}
+
+async fn stop(scene: &Scene, intents: &[FaultIntent], reach: Reach) -> StepEnd {
+    if intents.is_empty() {
+        return StepEnd::new(StepState::Nothing, "no fault was made");
+    }
+    scene.working(StepId::Faults, format!("0 of {} gone", intents.len()));
+    let mut by_base: BTreeMap<&str, Vec<&FaultIntent>> = BTreeMap::new();
+    let mut loads = Vec::new();
+    for intent in intents {
+        match &intent.undo {
+            UndoFault::Rule { base } => by_base.entry(base).or_default().push(intent),
+            UndoFault::Load => loads.push(intent),
+        }
+    }
+    let by_base: Vec<_> = by_base.into_iter().collect();
+    let parts = by_base.iter().map(|(base, faults)| {
+        let silence = Silence::default();
+        (silence.clone(), clear(scene, base, faults, reach, silence))
+    });
+    let go_on = |so_far: &[Option<Vec<Fate>>]| {
+        if reach == Reach::WholeRun {
+            scene
+                .bus
+                .go_on(StepId::Faults, but_for_the_silent(&by_base, so_far));
+        }
+    };
+    let rules = together_but_for_the_silent(parts.collect(), go_on);
+    let (rules, loads) = tokio::join!(rules, together(loads.into_iter().map(|l| stop_load(scene, l))));
+    let (gone, leftovers) = sorted(rules.into_iter().flatten().chain(loads));
+    let detail = format!("{} of {} gone, read back", gone.len(), intents.len());
+    let mut end = StepEnd::of(StepState::Done, detail, leftovers);
+    end.gone = gone;
+    end
+}
+
+fn sorted(fates: impl Iterator<Item = Fate>) -> (Vec<FaultId>, Vec<Leftover>) {
+    let (mut gone, mut leftovers) = (Vec::new(), Vec::new());
+    for fate in fates {
+        match fate {
+            Ok(id) => gone.push(id),
+            Err(leftover) => leftovers.push(*leftover),
+        }
+    }
+    (gone, leftovers)
+}
+
+/// How the step stands while it waits only for targets that do not answer: theirs are leftovers until read back.
+fn but_for_the_silent(by_base: &[(&str, Vec<&FaultIntent>)], so_far: &[Option<Vec<Fate>>]) -> StepEnd {
+    let (gone, mut leftovers) = sorted(so_far.iter().flatten().flatten().cloned());
+    let silent = by_base.iter().zip(so_far).filter(|(_, end)| end.is_none());
+    let mut instances = BTreeSet::new();
+    for ((base, faults), _) in silent {
+        instances.extend(faults.iter().map(|f| f.instance.as_str()));
+        let left = faults.iter().map(|fault| Leftover {
+            step: StepId::Faults,
+            what: named(fault),
+            why: format!("no answer yet; tried again until there is one{}", expiry(fault)),
+            by_hand: Some(by_hand::curl("DELETE", &rule_url(base, &fault.id))),
+            certainty: Certainty::Unknown,
+        });
+        leftovers.extend(left);
+    }
+    let silent: Vec<&str> = instances.into_iter().collect();
+    StepEnd {
+        state: StepState::Waiting,
+        detail: format!(
+            "{} gone, read back; no answer yet from {}, tried again beside",
+            gone.len(),
+            silent.join(", ")
+        ),
+        leftovers,
+        gone,
+    }
+}
+
+fn named(fault: &FaultIntent) -> String {
+    format!("fault {} on {} (rule {})", fault.what, fault.instance, fault.id)
+}
+
+fn expiry(fault: &FaultIntent) -> String {
+    fault
+        .expires_in
+        .map(|span| format!("; the instance drops it by itself {span} after it was made"))
+        .unwrap_or_default()
+}
+
+/// Gone, or left over.
+type Fate = Result<FaultId, Box<Leftover>>;
+
+async fn stop_load(scene: &Scene, intent: &FaultIntent) -> Fate {
+    let loads = scene.drivers.loads();
+    let stopping = loads.stop(&intent.id);
+    let stopped = tokio::time::timeout(scene.drivers.patience().step.into(), stopping).await;
+    if stopped.is_ok() && !loads.runs(&intent.id).await {
+        return Ok(intent.id.clone());
+    }
+    let what = format!("load {} on {}", intent.what, intent.instance);
+    Err(Box::new(seen(
+        StepId::Faults,
+        what,
+        "requests in flight did not end; they end with the keeper",
+        None,
+    )))
+}
+
+/// Deletes and looks, until a look finds none of them and none can still land.
+async fn clear(
+    scene: &Scene,
+    base: &str,
+    faults: &[&FaultIntent],
+    reach: Reach,
+    silence: Silence,
+) -> Vec<Fate> {
+    silence.begins();
+    let point = scene.drivers.point();
+    let (begin, deadline) = (Instant::now(), scene.deadline());
+    let mut late = begin + scene.drivers.patience().late.into();
+    let mut landed: BTreeSet<&FaultId> = faults
+        .iter()
+        .map(|f| &f.id)
+        .filter(|id| scene.bus.answered(id))
+        .collect();
+    let mut look;
+    loop {
+        let deleted = delete(scene, base, faults, reach, &mut landed).await;
+        silence.note(&deleted);
+        let rules = point.rules(base).await;
+        silence.note(&rules);
+        look = match rules {
+            Ok(rules) => {
+                let there: BTreeSet<String> = rules.into_iter().map(|r| r.id).collect();
+                landed.extend(
+                    faults
+                        .iter()
+                        .map(|f| &f.id)
+                        .filter(|id| there.contains(id.as_str())),
+                );
+                Ok((there, deleted))
+            }
+            Err(error) => {
+                // One that does not answer may have our create lying before it: the wait begins when it answers again.
+                late = Instant::now() + scene.drivers.patience().late.into();
+                Err(error)
+            }
+        };
+        let (settled, hopeless) = match &look {
+            Ok((there, deleted)) => {
+                let any = faults.iter().any(|f| there.contains(f.id.as_str()));
+                let all_landed = faults.iter().all(|f| landed.contains(&f.id));
+                let refused = deleted.as_ref().is_err_and(|e| !e.may_pass());
+                (!any && (all_landed || Instant::now() >= late), any && refused)
+            }
+            Err(error) => (false, !error.may_pass()),
+        };
+        if settled || hopeless || Instant::now() >= deadline {
+            break;
+        }
+        scene.pause().await;
+    }
+    faults.iter().map(|fault| fate(base, fault, &look)).collect()
+}
+
+type Look = Result<(BTreeSet<String>, Result<(), DriverError>), DriverError>;
+
+fn fate(base: &str, fault: &FaultIntent, look: &Look) -> Fate {
+    let what = named(fault);
+    let by_hand = Some(by_hand::curl("DELETE", &rule_url(base, &fault.id)));
+    let mut leftover = match look {
+        Ok((there, _)) if !there.contains(fault.id.as_str()) => return Ok(fault.id.clone()),
+        Ok((_, Ok(()))) => seen(StepId::Faults, what, "deleted, and still there", by_hand),
+        Ok((_, Err(error))) => seen(StepId::Faults, what, error.to_string(), by_hand),
+        Err(error) => unread(StepId::Faults, what, error, by_hand),
+    };
+    leftover.why.push_str(&expiry(fault));
+    Err(Box::new(leftover))
+}
+
+/// One delete of what is asked; the last error, if one stays.
+async fn delete<'f>(
+    scene: &Scene,
+    base: &str,
+    faults: &[&'f FaultIntent],
+    reach: Reach,
+    landed: &mut BTreeSet<&'f FaultId>,
+) -> Result<(), DriverError> {
+    let point = scene.drivers.point();
+    if reach == Reach::WholeRun && faults.len() > 1 {
+        match point.delete_run(base, &scene.plan.run).await {
+            Ok(removed) => {
+                if removed >= faults.len() as u64 {
+                    landed.extend(faults.iter().map(|f| &f.id));
+                }
+                return Ok(());
+            }
+            Err(error) if error.may_pass() => return Err(error),
+            // An older injector may not know the run's mark: rule by rule.
+            Err(_) => {}
+        }
+    }
+    let each = together(
+        faults
+            .iter()
+            .map(|f| async { (&f.id, point.delete(base, &f.id).await) }),
+    )
+    .await;
+    let mut last = Ok(());
+    for (id, deleted) in each {
+        match deleted {
+            Ok(true) => drop(landed.insert(id)),
+            Ok(false) => {}
+            Err(error) => last = Err(error),
+        }
+    }
+    last
+}
+
+/// By hand: everything with the run's mark on an instance.
+pub(super) fn by_hand_run(scene: &Scene, base: &str) -> String {
+    by_hand::curl("DELETE", &run_url(base, &scene.plan.run))
+}

@@ -1,0 +1,73 @@
+//! How the degrade flags stand before the drill.
+
+use crate::{
+    drivers::{
+        Drivers,
+        error::DriverError,
+        redis::{Glob, Key},
+    },
+    engine::recovery::{
+        gently,
+        snapshot::{Part, check, refused},
+    },
+    model::{event::CheckOutcome, plan::Plan, playbook::Flags, snapshot::FlagsSeen},
+};
+
+use super::kept;
+
+/// Why some flags are not compared, and what to do about it.
+const NOT_COMPARED: &str = "a change of the others is not seen: more than 1,000, too large, of a type that is not read, or no right to read them (docs/drivers/redis.md)";
+
+pub(in crate::engine::recovery) async fn read_flags(plan: &Plan, drivers: &Drivers) -> Part<FlagsSeen> {
+    let entries = plan.drill.recovery.flags.iter().enumerate();
+    let parts = entries.map(async |(entry, flags)| {
+        let Flags::Redis {
+            server,
+            pattern,
+            at_most,
+        } = flags;
+        let what = format!("flags {pattern} in Redis {server}");
+        let look = async {
+            let (redis, glob) = (drivers.redis(server)?, Glob::new(pattern)?);
+            let keys = redis.matching(&glob, *at_most).await?.all()?;
+            let removal = redis.can_remove(&glob).await?;
+            let values = match kept::read(&redis, &keys, &plan.run, plan.drill.recovery.flags.len()).await {
+                Err(DriverError::Unauthorized { .. }) => Vec::new(),
+                values => values?,
+            };
+            Ok::<_, DriverError>((keys, values, removal))
+        };
+        match look.await {
+            Err(error) => Part {
+                found: Vec::new(),
+                checks: vec![refused(what, &error)],
+            },
+            Ok((keys, values, removal)) => {
+                let compared = values.iter().filter(|flag| flag.digest.is_some()).count();
+                let (outcome, next) = match compared < keys.len() {
+                    true => (CheckOutcome::Warned, Some(NOT_COMPARED)),
+                    false => (CheckOutcome::Passed, None),
+                };
+                let told = match keys.is_empty() {
+                    true => String::new(),
+                    false => format!(", {compared} of them compared by value at the end"),
+                };
+                let shown = format!(
+                    "{} there already, to be kept{told}; may {}",
+                    keys.len(),
+                    removal.command()
+                );
+                Part {
+                    found: vec![FlagsSeen {
+                        entry,
+                        keys: keys.iter().map(Key::to_string).collect(),
+                        kept: values,
+                        removal,
+                    }],
+                    checks: vec![check(what, outcome, shown, next)],
+                }
+            }
+        }
+    });
+    Part::join(gently(parts).await)
+}

@@ -1,0 +1,227 @@
+//! Flags that were there before the drill: they are kept, and whether they are still what they were is seen at the end. Nothing
+//! can be put back, since no value is stored: what differs is left to a person.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use crate::{
+    drivers::{
+        error::DriverError,
+        redis::{Key, RedisServer},
+    },
+    engine::recovery::{Scene, by_hand},
+    model::{
+        ids::{RunId, ServerName},
+        recovery::{Certainty, Leftover, StepId},
+        snapshot::{Expires, FlagsSeen, KeptFlag},
+    },
+};
+
+/// More flags than that are not compared, all entries of the playbook together: the snapshot is one line of the journal.
+const COMPARED: usize = 1000;
+
+/// Nor are those whose names, with the names before them, are longer than that.
+const NAMES: usize = 64 * 1024;
+
+/// A time of expiry that differs by less is the same: clocks, and the time that it takes to ask.
+const SLACK_MS: i64 = 10_000;
+
+/// Each that differs is a leftover of its own, up to so many.
+const NAMED: usize = 20;
+
+/// What the first flags hold, as far as it may be read, for one of so many `entries`.
+pub(super) async fn read(
+    redis: &RedisServer,
+    keys: &BTreeSet<Key>,
+    run: &RunId,
+    entries: usize,
+) -> Result<Vec<KeptFlag>, DriverError> {
+    redis.held(&first(keys, entries), run.as_str()).await
+}
+
+fn first(keys: &BTreeSet<Key>, entries: usize) -> BTreeSet<Key> {
+    let (most, mut room) = (COMPARED / entries.max(1), NAMES / entries.max(1));
+    let fits = keys.iter().take(most).take_while(|key| {
+        let shown = key.to_string().len();
+        let fits = shown <= room;
+        room = room.saturating_sub(shown);
+        fits
+    });
+    fits.cloned().collect()
+}
+
+/// How a flag differs from what it was; `None` if it does not, or ended as it was to.
+fn difference(before: &KeptFlag, now: Option<&KeptFlag>, at_ms: i64) -> Option<String> {
+    let ended = match before.expires {
+        Expires::Never => false,
+        Expires::At(end) => end <= at_ms + SLACK_MS,
+        Expires::NotCompared => true,
+    };
+    let Some(now) = now else {
+        return (!ended).then(|| "it is gone, before its time to live was over".to_owned());
+    };
+    if now.kind != before.kind {
+        return Some(format!("its type is {} now, and was {}", now.kind, before.kind));
+    }
+    if let (Some(was), Some(is)) = (&before.digest, &now.digest)
+        && was != is
+    {
+        return Some("its value is another".to_owned());
+    }
+    match (before.expires, now.expires) {
+        (Expires::At(was), Expires::At(is)) if (was - is).abs() <= SLACK_MS => None,
+        (Expires::Never, Expires::Never) | (Expires::NotCompared, _) | (_, Expires::NotCompared) => None,
+        (was, is) => Some(format!("it {} now, and was one that {}", ends(is), ends(was))),
+    }
+}
+
+fn ends(expires: Expires) -> String {
+    match expires {
+        Expires::Never => "does not expire".to_owned(),
+        Expires::NotCompared => "expires at an unknown time".to_owned(),
+        Expires::At(ms) => match Timestamp::from_millisecond(ms) {
+            Ok(at) => format!("expires at {}", at.strftime("%Y-%m-%dT%H:%M:%SZ")),
+            Err(_) => "expires in a far future".to_owned(),
+        },
+    }
+}
+
+/// What differs from the flags as they were, each with how.
+pub(in crate::engine::recovery) fn differences(
+    before: &FlagsSeen,
+    now: &[KeptFlag],
+) -> Vec<(KeptFlag, String)> {
+    let at_ms = Timestamp::now().as_millisecond();
+    let now: BTreeMap<&str, &KeptFlag> = now.iter().map(|flag| (flag.key.as_str(), flag)).collect();
+    let differs = before.kept.iter().filter_map(|flag| {
+        let how = difference(flag, now.get(flag.key.as_str()).copied(), at_ms)?;
+        Some((flag.clone(), how))
+    });
+    differs.collect()
+}
+
+/// What has changed by itself while nothing was injected is not compared later: it would change then as well.
+pub(in crate::engine::recovery) fn forget_what_moves(before: &FlagsSeen, now: &mut FlagsSeen) {
+    let was: BTreeMap<&str, &KeptFlag> = before.kept.iter().map(|flag| (flag.key.as_str(), flag)).collect();
+    for flag in &mut now.kept {
+        let Some(was) = was.get(flag.key.as_str()) else {
+            continue;
+        };
+        if was.digest != flag.digest {
+            flag.digest = None;
+        }
+        match (was.expires, flag.expires) {
+            (Expires::Never, Expires::Never) => {}
+            (Expires::At(was), Expires::At(is)) if (was - is).abs() <= SLACK_MS => {}
+            _ => flag.expires = Expires::NotCompared,
+        }
+    }
+}
+
+/// Flags of one entry that are older than the drill and not what they were, or of which that is not known.
+pub(super) async fn not_as_before(
+    scene: &Scene,
+    (server, redis): (&ServerName, &RedisServer),
+    before: &FlagsSeen,
+) -> Vec<Leftover> {
+    let keys: BTreeSet<Key> = before.kept.iter().map(|f| Key::shown_as(&f.key)).collect();
+    if keys.is_empty() {
+        return Vec::new();
+    }
+    let left = |what: String, why: String, by_hand, certainty| Leftover {
+        step: StepId::Flags,
+        what: format!("{what} in Redis {server}, older than the drill"),
+        why,
+        by_hand,
+        certainty,
+    };
+    let read = || redis.held(&keys, scene.plan.run.as_str());
+    let now = match scene.persist(scene.deadline(), read).await {
+        Ok(now) => now,
+        Err(error) => {
+            let why = format!("whether they are what they were is not known: {error}");
+            return vec![left(
+                format!("{} flags", keys.len()),
+                why,
+                None,
+                Certainty::Unknown,
+            )];
+        }
+    };
+    let differ = differences(before, &now);
+    let more = differ.len().saturating_sub(NAMED);
+    let place = scene.plan.environment.redis.get(server);
+    let named = differ.into_iter().take(NAMED).map(|(flag, how)| {
+        let why = format!("changed during the drill: {how}; no value is stored, set it as it was meant");
+        let by_hand = place.map(|place| by_hand::redis::look_at(place, &flag));
+        left(format!("flag {}", flag.key), why, by_hand, Certainty::Seen)
+    });
+    let mut all: Vec<Leftover> = named.collect();
+    if more > 0 {
+        let why = "changed during the drill".to_owned();
+        all.push(left(format!("{more} more flags"), why, None, Certainty::Seen));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_800_000_000_000;
+
+    fn flag(digest: Option<&str>, expires: Expires) -> KeptFlag {
+        KeptFlag {
+            key: "degrade:order:old".into(),
+            kind: "string".into(),
+            digest: digest.map(str::to_owned),
+            expires,
+        }
+    }
+
+    #[test]
+    fn a_time_to_live_that_has_run_out_is_no_difference_and_a_flag_that_went_early_is() {
+        let gone = |expires| difference(&flag(Some("a"), expires), None, NOW).is_some();
+        assert!(!gone(Expires::At(NOW - 1)) && !gone(Expires::At(NOW + 5_000)));
+        assert!(gone(Expires::At(NOW + 60_000)) && gone(Expires::Never));
+        assert!(!gone(Expires::NotCompared), "it expires, and nobody knows when");
+    }
+
+    #[test]
+    fn a_flag_that_is_written_again_after_its_time_differs() {
+        let before = flag(Some("a"), Expires::At(NOW - 60_000));
+        let again = flag(Some("a"), Expires::At(NOW + 600_000));
+        assert_eq!(
+            difference(&before, Some(&again), NOW).unwrap(),
+            "it expires at 2027-01-15T08:10:00Z now, and was one that expires at 2027-01-15T07:59:00Z"
+        );
+        let forever = flag(Some("a"), Expires::Never);
+        assert!(difference(&before, Some(&forever), NOW).is_some());
+        assert!(difference(&before, Some(&before), NOW).is_none());
+    }
+
+    #[test]
+    fn only_so_many_flags_are_compared_as_a_line_of_the_journal_has_room_for() {
+        let keys = |count, length| (0..count).map(|n| Key::new(format!("{n:0length$}"))).collect();
+        assert_eq!(first(&keys(5000, 20), 1).len(), 1000);
+        assert_eq!(first(&keys(5000, 20), 4).len(), 250);
+        assert_eq!(first(&keys(100, 4096), 1).len(), 16);
+        assert_eq!(first(&keys(100, 4096), 2).len(), 8);
+        assert_eq!(first(&keys(3, 20), 0).len(), 3);
+    }
+
+    #[test]
+    fn what_moves_by_itself_is_not_compared_later() {
+        let of = |flag| FlagsSeen {
+            kept: vec![flag],
+            ..FlagsSeen::default()
+        };
+        let before = of(flag(Some("a"), Expires::At(NOW)));
+        let mut now = of(flag(Some("b"), Expires::At(NOW + 60_000)));
+        forget_what_moves(&before, &mut now);
+        assert_eq!(now.kept, [flag(None, Expires::NotCompared)]);
+        let later = flag(Some("c"), Expires::At(NOW + 120_000));
+        assert_eq!(difference(&now.kept[0], Some(&later), NOW), None);
+    }
+}

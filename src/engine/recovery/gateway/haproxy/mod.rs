@@ -1,0 +1,238 @@
+//! A gateway of HAProxies: its difference from the snapshot, and step 3, the targets taken out.
+//!
+//! Each load balancer has servers and states of its own, and can fail on its own: what one does not do is a leftover and
+//! keeps no other from being put back.
+
+mod before;
+mod load;
+mod ramp;
+mod target;
+mod watch;
+
+pub(in crate::engine::recovery) use self::before::read_gateway;
+pub(super) use self::ramp::back;
+
+use std::convert::Infallible;
+
+use tokio::time::Instant;
+
+use crate::{
+    drivers::{
+        error::DriverError,
+        haproxy::{Haproxy, Server},
+    },
+    engine::recovery::{Scene, StepEnd, seen, together, unread},
+    model::{
+        amount::Share,
+        playbook::Gateway,
+        recovery::{Leftover, StepId, StepState},
+        snapshot::{GatewayServer, GatewayState},
+        time::Span,
+    },
+};
+
+use self::{load::can_carry, target::Target};
+
+/// The load balancers of the playbook.
+pub(super) struct Door<'a> {
+    balancers: Vec<Balancer<'a>>,
+    ramp: &'a [Share],
+    hold: Span,
+}
+
+/// One of its load balancers, and what the targets were there before.
+struct Balancer<'a> {
+    haproxy: Haproxy,
+    before: Vec<&'a GatewayServer>,
+    /// Its name in the drill, where there are several.
+    name: Option<&'a str>,
+}
+
+/// What was read of one load balancer.
+type Look<'d> = (&'d Balancer<'d>, Result<Vec<Server>, DriverError>);
+
+/// The load balancers of the playbook, if those are its gateway.
+pub(super) fn door<'a>(scene: &'a Scene, gateway: &'a Gateway) -> Option<Result<Door<'a>, DriverError>> {
+    let Gateway::Haproxy {
+        sockets,
+        backend,
+        ramp,
+        hold,
+    } = gateway
+    else {
+        return None;
+    };
+    let balancers = sockets.iter().enumerate().map(|(i, socket)| {
+        // A snapshot of one load balancer alone may not name it.
+        let is_here = |b: &&GatewayServer| b.at == *socket || (i == 0 && b.at.is_empty());
+        Ok(Balancer {
+            haproxy: scene.drivers.haproxy(socket, backend)?,
+            before: scene.snapshot.gateway.iter().filter(is_here).collect(),
+            name: (sockets.len() > 1).then_some(socket),
+        })
+    });
+    Some(balancers.collect::<Result<_, _>>().map(|balancers| Door {
+        balancers,
+        ramp,
+        hold: *hold,
+    }))
+}
+
+impl Door<'_> {
+    /// Reads all load balancers, at the same time.
+    async fn look(&self, scene: &Scene, deadline: Instant) -> Vec<Look<'_>> {
+        let look = self.balancers.iter().map(async |balancer| {
+            let servers = scene.persist(deadline, || balancer.haproxy.servers()).await;
+            (balancer, servers)
+        });
+        together(look).await
+    }
+}
+
+impl<'a> Balancer<'a> {
+    /// The targets at this load balancer.
+    fn targets(&self) -> impl Iterator<Item = Target<'_>> {
+        self.before.iter().map(|before| Target {
+            balancer: self,
+            before,
+        })
+    }
+
+    /// `: `-ready: what stands before a sentence about it.
+    fn prefix(&self) -> String {
+        self.name.map(|n| format!("{n}: ")).unwrap_or_default()
+    }
+
+    /// All of its targets, when it cannot be read.
+    fn unread(&self, step: StepId, error: &DriverError) -> Vec<Leftover> {
+        let left = |t: Target<'_>| {
+            let what = format!("weight and state of {}", t.place());
+            unread(step, what, error, Some(t.by_hand()))
+        };
+        self.targets().map(left).collect()
+    }
+}
+
+/// Takes the targets out of traffic, if the rest can carry the load.
+pub(super) async fn drain(scene: &Scene, door: &Door<'_>) -> StepEnd {
+    if scene.snapshot.gateway.is_empty() {
+        let why = "not drained: the snapshot has no server of the gateway";
+        return StepEnd::new(StepState::Nothing, why);
+    }
+    let deadline = scene.deadline();
+    let (mut lines, mut leftovers) = (Vec::new(), Vec::new());
+    let mut readable = Vec::new();
+    for (balancer, look) in door.look(scene, deadline).await {
+        match look {
+            Ok(servers) => readable.push((balancer, servers)),
+            Err(error) => {
+                lines.push(error.to_string());
+                leftovers.extend(balancer.unread(StepId::Drain, &error));
+            }
+        }
+    }
+    let mut rests = Vec::new();
+    for (balancer, servers) in &readable {
+        // Without its sessions the weights decide.
+        let carries = scene.persist(deadline, || balancer.haproxy.carries()).await.ok();
+        match can_carry(&balancer.before, servers, carries.as_deref()) {
+            Ok(rest) => rests.push(format!("{}{rest}", balancer.prefix())),
+            Err(why) => {
+                lines.push(format!("not drained: {}{why}", balancer.prefix()));
+                return StepEnd::of(StepState::Nothing, lines.join("; "), leftovers);
+            }
+        }
+    }
+    let out = readable
+        .iter()
+        .flat_map(|(balancer, servers)| taking(balancer, servers));
+    let set =
+        together(out.map(async |(target, at)| (target, at, target.weigh(scene, 0, deadline).await))).await;
+    if set.is_empty() && leftovers.is_empty() {
+        return StepEnd::new(StepState::Nothing, "the targets take no traffic already");
+    }
+    let mut weights = Vec::new();
+    for (target, at, ended) in set {
+        weights.push(format!("{} weight {at} → 0", target.name()));
+        if let Err(error) = ended {
+            let what = format!("{} still takes traffic", target.name());
+            leftovers.push(unread(StepId::Drain, what, &error, Some(target.set_by_hand(0))));
+        }
+    }
+    lines.extend((!weights.is_empty()).then(|| weights.join(", ")));
+    lines.extend(rests);
+    StepEnd::of(StepState::Done, lines.join("; "), leftovers)
+}
+
+/// The targets that take traffic, and their weights.
+fn taking<'d>(balancer: &'d Balancer<'d>, servers: &[Server]) -> Vec<(Target<'d>, u32)> {
+    let weight = |t: &Target<'_>| t.now(servers).filter(|s| takes(s)).map(|s| s.weight);
+    balancer
+        .targets()
+        .filter_map(|t| Some((t, weight(&t)?)))
+        .collect()
+}
+
+fn takes(server: &Server) -> bool {
+    server.weight > 0 && server.state == GatewayState::Ready
+}
+
+/// While pools drain, no load balancer brings a target back by itself: one that was reloaded begins again with the
+/// weights of its configuration. Those that are out when this begins are kept out. Never ends.
+pub(super) async fn keep_out(scene: &Scene, door: &Door<'_>) -> Infallible {
+    let mut out: Vec<Target<'_>> = Vec::new();
+    for (balancer, look) in door.look(scene, scene.deadline()).await {
+        let servers = look.unwrap_or_default();
+        let is_out = |t: &Target<'_>| t.was_serving() && t.now(&servers).is_some_and(|s| !takes(s));
+        out.extend(balancer.targets().filter(is_out));
+    }
+    loop {
+        scene.pause().await;
+        for target in &out {
+            let Ok(servers) = target.balancer.haproxy.servers().await else {
+                continue;
+            };
+            if target.now(&servers).is_some_and(takes) {
+                scene.waiting(
+                    StepId::Pools,
+                    format!("{} came back by itself: taken out again", target.name()),
+                );
+                // If it cannot be set now, the next round sees it again.
+                let _ = target.weigh(scene, 0, scene.deadline()).await;
+            }
+        }
+    }
+}
+
+/// What differs from the snapshot now.
+pub(super) async fn differences(scene: &Scene, door: &Door<'_>, step: StepId) -> Vec<Leftover> {
+    let mut left = Vec::new();
+    for (balancer, look) in door.look(scene, scene.deadline()).await {
+        match look {
+            Err(error) => left.extend(balancer.unread(step, &error)),
+            Ok(servers) => left.extend(balancer.targets().filter_map(|t| difference(step, t, &servers))),
+        }
+    }
+    left
+}
+
+fn difference(step: StepId, target: Target<'_>, servers: &[Server]) -> Option<Leftover> {
+    let before = target.before;
+    if target.is_as_before(servers) {
+        return target.is_down(servers).then(|| {
+            let what = format!("{} is DOWN", target.place());
+            seen(step, what, "its health check fails; before, it was up", None)
+        });
+    }
+    let (what, why) = match target.now(servers) {
+        Some(s) => (
+            format!("{}: weight {}, {:?}", target.place(), s.weight, s.state),
+            format!("before the drill: weight {}, {:?}", before.weight, before.state),
+        ),
+        None => (
+            format!("{} is no longer in its backend", target.place()),
+            "it was there before the drill".to_owned(),
+        ),
+    };
+    Some(seen(step, what, why, Some(target.by_hand())))
+}

@@ -1,0 +1,238 @@
+//! Step 6: traffic back in stages, each held and watched, until weights and states are those of the snapshot.
+//!
+//! While a stage is held the weights are watched as well: a load balancer that was reloaded begins again with those of its
+//! configuration, and is put back to the stage.
+
+use tokio::time::Instant;
+
+use crate::{
+    drivers::haproxy::Server,
+    engine::recovery::{
+        Scene, StepEnd, elapsed,
+        gateway::{TRIES, calm},
+        seen, together, unread,
+    },
+    model::{
+        amount::Share,
+        recovery::{Leftover, StepId, StepState},
+        snapshot::GatewayState,
+        time::Span,
+    },
+};
+
+use super::{
+    Door, Look,
+    target::Target,
+    watch::{Watched, hold},
+};
+
+/// Brings traffic back in stages, each held and watched, until weights and states are the snapshot's.
+pub(in crate::engine::recovery::gateway) async fn back(scene: &Scene, door: &Door<'_>) -> StepEnd {
+    let begin = Instant::now();
+    let mut climb = Climb::default();
+    let mut differing = Vec::new();
+    let mut rising = Vec::new();
+    for look in door.look(scene, scene.deadline()).await {
+        climb.begin(look, &mut differing, &mut rising);
+    }
+    if differing.is_empty() && climb.lost.is_empty() {
+        return StepEnd::new(StepState::Nothing, "weights and states are as before");
+    }
+    climb.up(scene, door, rising).await;
+    differing.retain(|t| !climb.given_up.contains(&t.name()));
+    match &climb.stopped {
+        Some(why) => climb.lost.extend(differing.iter().map(|t| partly(t, why))),
+        None => climb.lost.extend(restore(scene, &differing).await),
+    }
+    if climb.lost.is_empty() {
+        let weights = differing
+            .iter()
+            .map(|t| format!("{} weight {}", t.name(), t.before.weight));
+        let took = Span::seconds(elapsed(begin).0 / 1000);
+        let weights: Vec<String> = weights.collect();
+        climb.notes.insert(0, format!("{} in {took}", weights.join(", ")));
+    }
+    StepEnd::of(StepState::Done, climb.notes.join("; "), climb.lost)
+}
+
+/// The way up.
+#[derive(Default)]
+pub(super) struct Climb {
+    pub(super) notes: Vec<String>,
+    /// What a load balancer did not do.
+    pub(super) lost: Vec<Leftover>,
+    /// The targets of those.
+    given_up: Vec<String>,
+    /// How often a weight was not the one that was set.
+    pub(super) corrections: u32,
+    /// Why the way up ended before its last stage.
+    stopped: Option<String>,
+}
+
+/// A target on its way up, and the weight that it has now.
+#[derive(Clone)]
+pub(super) struct Rising<'d> {
+    pub(super) target: Target<'d>,
+    pub(super) at: u32,
+}
+
+impl Climb {
+    fn begin<'d>(
+        &mut self,
+        (balancer, look): Look<'d>,
+        differing: &mut Vec<Target<'d>>,
+        rising: &mut Vec<Rising<'d>>,
+    ) {
+        let servers = match look {
+            Ok(servers) => servers,
+            Err(error) => {
+                self.notes.push(error.to_string());
+                self.lost.extend(balancer.unread(StepId::Traffic, &error));
+                return;
+            }
+        };
+        for target in balancer.targets().filter(|t| !t.is_as_before(&servers)) {
+            differing.push(target);
+            let now = target.now(&servers);
+            let (before, initial) = (target.before, now.map(|s| s.initial_weight));
+            if let Some(initial) = initial.filter(|i| *i != before.initial_weight) {
+                self.notes.push(format!(
+                    "{} was configured with weight {} and is now with {initial}",
+                    target.name(),
+                    before.initial_weight
+                ));
+            }
+            // Servers that took no traffic before the drill are only put back as they were, at the end.
+            let at = now.map_or(0, takes);
+            if before.state == GatewayState::Ready && at < before.weight {
+                rising.push(Rising { target, at });
+            }
+        }
+    }
+
+    async fn up(&mut self, scene: &Scene, door: &Door<'_>, mut rising: Vec<Rising<'_>>) {
+        if rising.is_empty() {
+            return;
+        }
+        let gated = calm(scene, "guard before traffic returns").await;
+        if let Err(which) = &gated {
+            // Waiting longer would only keep capacity away from a system that may be short of it.
+            self.notes.push(format!(
+                "the guard did not hold before traffic came back: {which}"
+            ));
+        }
+        for share in stages(door.ramp) {
+            let mut tries = 0;
+            loop {
+                tries += 1;
+                let lower = rising.clone();
+                if !self.raise(scene, &mut rising, share).await {
+                    break;
+                }
+                let watched = hold(scene, door.hold, share, self, &mut rising).await;
+                let Watched::Bad(which) = watched else { break };
+                if gated.is_err() {
+                    break;
+                }
+                self.notes.push(format!("at {share} the guard was bad: {which}"));
+                self.step_back(scene, &mut rising, &lower).await;
+                if tries == TRIES || calm(scene, "guard after stepping back").await.is_err() {
+                    self.stopped = Some(format!("the guard is bad at {share}: {which}"));
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Raises all to a stage, at the same time; tells whether one was raised.
+    async fn raise(&mut self, scene: &Scene, rising: &mut Vec<Rising<'_>>, share: Share) -> bool {
+        let to = |r: &Rising<'_>| stage_weight(r.target.before.weight, share);
+        let lower = rising.iter().filter(|r| r.at < to(r));
+        let raised = together(lower.map(async |r| (r.target, r.target.admit(scene, to(r)).await))).await;
+        for (target, ended) in &raised {
+            if let Err(error) = ended {
+                let what = format!("{} has not all of its traffic back", target.name());
+                self.give_up(
+                    rising,
+                    target,
+                    unread(StepId::Traffic, what, error, Some(target.by_hand())),
+                );
+            }
+        }
+        for r in rising.iter_mut() {
+            r.at = r.at.max(to(r));
+        }
+        raised.iter().any(|(_, ended)| ended.is_ok())
+    }
+
+    async fn step_back(&mut self, scene: &Scene, rising: &mut [Rising<'_>], lower: &[Rising<'_>]) {
+        for r in rising {
+            let below = lower.iter().find(|l| l.target.name() == r.target.name());
+            r.at = below.map_or(r.at, |l| l.at);
+            // The weight below is safer than none: if it cannot be set, the final read shows it.
+            if r.target.weigh(scene, r.at, scene.deadline()).await.is_err() {
+                self.notes
+                    .push(format!("{} could not be lowered", r.target.name()));
+            }
+        }
+    }
+
+    /// A target whose load balancer does not do as asked: the others go on.
+    pub(super) fn give_up(&mut self, rising: &mut Vec<Rising<'_>>, target: &Target<'_>, left: Leftover) {
+        let name = target.name();
+        rising.retain(|r| r.target.name() != name);
+        self.notes.push(format!("{}: {}", left.what, left.why));
+        self.given_up.push(name);
+        self.lost.push(left);
+    }
+}
+
+/// The weight that takes traffic now.
+fn takes(server: &Server) -> u32 {
+    match server.state {
+        GatewayState::Ready => server.weight,
+        GatewayState::Drain | GatewayState::Maint => 0,
+    }
+}
+
+/// The stages of the ramp; the last is always everything.
+fn stages(ramp: &[Share]) -> impl Iterator<Item = Share> {
+    let below = ramp.iter().copied().filter(|s| s.0 < 1.0);
+    below.chain([Share::ALL])
+}
+
+/// Never 0 for a server that had a weight: 10 % of 1 is 1.
+fn stage_weight(weight: u32, share: Share) -> u32 {
+    let scaled = (f64::from(weight) * share.0).round() as u32;
+    scaled.clamp(1.min(weight), weight)
+}
+
+/// The snapshot's weights and states exactly.
+async fn restore(scene: &Scene, differing: &[Target<'_>]) -> Vec<Leftover> {
+    let put_back = differing.iter().map(async |target| {
+        let error = target.admit(scene, target.before.weight).await.err()?;
+        let what = format!("weight and state of {}", target.place());
+        Some(unread(StepId::Traffic, what, &error, Some(target.by_hand())))
+    });
+    together(put_back).await.into_iter().flatten().collect()
+}
+
+fn partly(target: &Target<'_>, why: &str) -> Leftover {
+    let what = format!("{} has not all of its traffic back", target.name());
+    seen(StepId::Traffic, what, why, Some(target.by_hand()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stage_never_rounds_a_weight_down_to_nothing() {
+        assert_eq!(stage_weight(1, Share(0.1)), 1);
+        assert_eq!(stage_weight(0, Share(0.5)), 0);
+        assert_eq!(
+            [0.1, 0.3, 1.0].map(|s| stage_weight(100, Share(s))),
+            [10, 30, 100]
+        );
+    }
+}

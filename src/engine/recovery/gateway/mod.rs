@@ -1,0 +1,117 @@
+//! The gateway, whatever it is made of: step 3, the targets taken out, and step 6, traffic back in stages.
+
+pub(super) mod haproxy;
+pub(super) mod pods;
+
+use std::convert::Infallible;
+
+use tokio::time::Instant;
+
+use crate::{
+    drivers::error::DriverError,
+    model::{
+        playbook::Gateway,
+        recovery::{Leftover, StepId, StepState},
+        snapshot::GatewayServer,
+    },
+};
+
+use self::pods::PodDoor;
+use super::{Scene, StepEnd, breakers, unread};
+
+/// Tries of one stage before the way back ends there.
+const TRIES: u32 = 2;
+
+/// What stands before the targets.
+enum Entrance<'a> {
+    /// Load balancers, with weights.
+    Balancers(haproxy::Door<'a>),
+    /// Services of Kubernetes, by a label.
+    Pods(PodDoor<'a>),
+}
+
+/// What stands before the targets, if the playbook has it.
+fn entrance(scene: &Scene) -> Option<Result<Entrance<'_>, DriverError>> {
+    Some(match scene.plan.drill.recovery.gateway.as_ref()? {
+        Gateway::Pods(gateway) => PodDoor::of(scene, gateway).map(Entrance::Pods),
+        gateway @ Gateway::Haproxy { .. } => haproxy::door(scene, gateway)?.map(Entrance::Balancers),
+    })
+}
+
+/// Takes the targets out of traffic, if the system needs it and the rest can carry the load.
+pub async fn drain(scene: &Scene, needed: bool) -> StepEnd {
+    match entrance(scene) {
+        None => StepEnd::absent(),
+        Some(_) if !needed => StepEnd::new(StepState::Nothing, "nothing to repair: stays in traffic"),
+        Some(Err(error)) => nowhere(scene, StepId::Drain, &error),
+        Some(Ok(Entrance::Pods(door))) => pods::drain(scene, &door).await,
+        Some(Ok(Entrance::Balancers(door))) => haproxy::drain(scene, &door).await,
+    }
+}
+
+/// While pools drain, no target comes back by itself. Never ends.
+pub(super) async fn keep_out(scene: &Scene) -> Infallible {
+    match entrance(scene) {
+        Some(Ok(Entrance::Balancers(door))) => haproxy::keep_out(scene, &door).await,
+        // A restarted pod comes with its template's label, and takes traffic once it is Ready: that is its own gate.
+        _ => std::future::pending().await,
+    }
+}
+
+/// Brings traffic back in stages, each held and watched, until weights and states are the snapshot's; then sees the
+/// breakers closed by real calls.
+pub async fn traffic(scene: &Scene) -> StepEnd {
+    let back = match entrance(scene) {
+        None => StepEnd::absent(),
+        Some(Err(error)) => nowhere(scene, StepId::Traffic, &error),
+        Some(Ok(Entrance::Pods(door))) => pods::back(scene, &door).await,
+        Some(Ok(Entrance::Balancers(door))) => haproxy::back(scene, &door).await,
+    };
+    back.and(breakers::steps::confirm(scene).await)
+}
+
+/// What differs from the snapshot now.
+pub(super) async fn differences(scene: &Scene, step: StepId) -> Vec<Leftover> {
+    match entrance(scene) {
+        None => Vec::new(),
+        Some(Err(error)) => nowhere(scene, step, &error).leftovers,
+        Some(Ok(Entrance::Pods(door))) => pods::differences(scene, &door, step).await,
+        Some(Ok(Entrance::Balancers(door))) => haproxy::differences(scene, &door, step).await,
+    }
+}
+
+/// Waits for every guard to hold; tells which one does not if the patience ends.
+async fn calm(scene: &Scene, what: &str) -> Result<(), String> {
+    let deadline = Instant::now() + scene.drivers.patience().guard.into();
+    loop {
+        match scene.bus.guard_holds() {
+            None => return Ok(()),
+            Some(which) if Instant::now() >= deadline => return Err(which),
+            Some(which) => scene.waiting(StepId::Traffic, format!("{what}: {which}")),
+        }
+        scene.pause().await;
+    }
+}
+
+/// The gateway's address leads nowhere: nothing of it can be read.
+fn nowhere(scene: &Scene, step: StepId, error: &DriverError) -> StepEnd {
+    let left = |b: &GatewayServer| {
+        unread(
+            step,
+            format!("weight and state of {} at the gateway", b.instance),
+            error,
+            None,
+        )
+    };
+    let pods = scene.snapshot.kubernetes.serving.iter().map(|b| {
+        let what = format!("label of {}'s pod", b.instance);
+        unread(step, what, error, None)
+    });
+    let mut end = StepEnd::of(
+        StepState::Failed,
+        error.to_string(),
+        scene.snapshot.gateway.iter().map(left).chain(pods).collect(),
+    );
+    end.state = StepState::Failed;
+    end
+}

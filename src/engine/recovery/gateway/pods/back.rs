@@ -1,0 +1,236 @@
+//! Step 6 for pods: labels as before once a pod is Ready, all at once, held and watched. A label knows no 10 %.
+
+use tokio::time::Instant;
+
+use crate::{
+    engine::recovery::{
+        Scene, StepEnd, elapsed,
+        gateway::{TRIES, calm},
+        seen, together, unread,
+    },
+    model::{
+        recovery::{Leftover, StepId, StepState},
+        time::Span,
+    },
+};
+
+use super::{PodDoor, PodTarget};
+
+/// More often than that is a label not put right: someone else is setting it.
+const CORRECTIONS: u32 = 3;
+
+/// Brings the targets' pods back into their Services.
+pub(in crate::engine::recovery::gateway) async fn back(scene: &Scene, door: &PodDoor<'_>) -> StepEnd {
+    let begin = Instant::now();
+    let mut way = Way::default();
+    for (target, look) in door.look(scene, scene.deadline()).await {
+        match look {
+            Ok(pod) if target.is_as_before(&pod) => {}
+            Ok(_) => way.rising.push(target),
+            Err(error) => {
+                way.notes.push(error.to_string());
+                way.lost.push(target.unread(StepId::Traffic, &error));
+            }
+        }
+    }
+    if way.rising.is_empty() && way.lost.is_empty() {
+        return StepEnd::new(StepState::Nothing, "labels are as before");
+    }
+    way.wait_for_ready(scene).await;
+    if !way.rising.is_empty() {
+        way.up(scene, door).await;
+    }
+    let labels: Vec<String> = way
+        .rising
+        .iter()
+        .map(|t| format!("{} {}", t.name(), t.shown(t.before.label.as_deref())))
+        .collect();
+    if !labels.is_empty() {
+        let took = Span::seconds(elapsed(begin).0 / 1000);
+        way.notes
+            .insert(0, format!("{} in {took}, 0 → 100 % at once", labels.join(", ")));
+    }
+    StepEnd::of(StepState::Done, way.notes.join("; "), way.lost)
+}
+
+/// The way back.
+#[derive(Default)]
+struct Way<'d, 'a> {
+    rising: Vec<&'d PodTarget<'a>>,
+    notes: Vec<String>,
+    lost: Vec<Leftover>,
+}
+
+impl Way<'_, '_> {
+    fn lose(&mut self, name: &str, left: Leftover) {
+        self.rising.retain(|t| t.name() != name);
+        self.notes.push(format!("{}: {}", left.what, left.why));
+        self.lost.push(left);
+    }
+
+    /// A pod that was Ready before must be so again first. One that is not is kept out: it would be in no Service anyway.
+    async fn wait_for_ready(&mut self, scene: &Scene) {
+        let deadline = scene.deadline();
+        loop {
+            let looks = together(self.rising.iter().map(async |t| (*t, t.pod().await))).await;
+            let mut waiting = Vec::new();
+            for (target, look) in looks {
+                match look {
+                    Ok(pod) if pod.is_ready || !target.before.ready => {}
+                    Ok(pod) => waiting.push((target, format!("{} is {}", pod.id, pod.state()))),
+                    Err(error) => waiting.push((target, error.to_string())),
+                }
+            }
+            let Some((_, first)) = waiting.first() else { return };
+            if Instant::now() >= deadline {
+                for (target, why) in waiting {
+                    let what = format!("{} has not its traffic back", target.name());
+                    let left = seen(StepId::Traffic, what, why, Some(target.by_hand()));
+                    self.lose(&target.name(), left);
+                }
+                return;
+            }
+            scene.waiting(StepId::Traffic, format!("before traffic returns: {first}"));
+            scene.pause().await;
+        }
+    }
+
+    async fn up(&mut self, scene: &Scene, door: &PodDoor<'_>) {
+        let gated = calm(scene, "guard before traffic returns").await;
+        if let Err(which) = &gated {
+            // Waiting longer would only keep capacity away from a system that may be short of it.
+            self.notes.push(format!(
+                "the guard did not hold before traffic came back: {which}"
+            ));
+        }
+        for nth in 1.. {
+            self.set(scene).await;
+            let Some(which) = self.hold(scene, door).await else {
+                return;
+            };
+            if gated.is_err() {
+                return;
+            }
+            self.notes
+                .push(format!("with its traffic back the guard was bad: {which}"));
+            self.step_back(scene, door).await;
+            if nth >= TRIES || calm(scene, "guard after stepping back").await.is_err() {
+                for target in std::mem::take(&mut self.rising) {
+                    let what = format!("{} has not its traffic back", target.name());
+                    let why = format!("the guard is bad with it: {which}");
+                    self.lost
+                        .push(seen(StepId::Traffic, what, why, Some(target.by_hand())));
+                }
+                return;
+            }
+        }
+    }
+
+    async fn set(&mut self, scene: &Scene) {
+        let set = self.rising.iter().map(async |t| {
+            let deadline = scene.deadline();
+            (*t, t.set(scene, t.before.label.as_deref(), deadline).await)
+        });
+        for (target, ended) in together(set).await {
+            if let Err(error) = ended {
+                let what = format!("{} has not its traffic back", target.name());
+                let left = unread(StepId::Traffic, what, &error, Some(target.by_hand()));
+                self.lose(&target.name(), left);
+            }
+        }
+    }
+
+    async fn step_back(&mut self, scene: &Scene, door: &PodDoor<'_>) {
+        let out = Some(door.gateway.out.as_str());
+        let set = self
+            .rising
+            .iter()
+            .map(async |t| (*t, t.set(scene, out, scene.deadline()).await));
+        for (target, ended) in together(set).await {
+            if ended.is_err() {
+                // The final read shows how it stands.
+                self.notes
+                    .push(format!("{} could not be taken out again", target.name()));
+            }
+        }
+    }
+
+    /// Holds for the gateway's time; which guard is bad for more than one of its samples, if one is. It never ends on a label that
+    /// is not as set or cannot be read.
+    async fn hold(&mut self, scene: &Scene, door: &PodDoor<'_>) -> Option<String> {
+        let (mut begin, mut corrections) = (Instant::now(), 0);
+        let (mut bad_since, mut blind_since) = (None, None);
+        loop {
+            if !self.is_in_place(scene, &mut corrections, &mut blind_since).await {
+                begin = Instant::now();
+            }
+            if self.rising.is_empty() {
+                return None;
+            }
+            match scene.bus.guard_holds() {
+                Some(which) => {
+                    let since = *bad_since.get_or_insert_with(Instant::now);
+                    if elapsed(since) > scene.plan.drill.guard.every {
+                        return Some(which);
+                    }
+                }
+                None => {
+                    bad_since = None;
+                    if elapsed(begin) >= door.gateway.hold {
+                        return None;
+                    }
+                }
+            }
+            let so_far = Span::seconds(elapsed(begin).0 / 1000);
+            scene.waiting(
+                StepId::Traffic,
+                format!("100 % held {so_far} of {}", door.gateway.hold),
+            );
+            scene.pause().await;
+        }
+    }
+
+    async fn is_in_place(
+        &mut self,
+        scene: &Scene,
+        corrections: &mut u32,
+        blind_since: &mut Option<Instant>,
+    ) -> bool {
+        let (mut all, mut blind) = (true, false);
+        for (target, look) in together(self.rising.iter().map(async |t| (*t, t.pod().await))).await {
+            let what = format!("{} has not its traffic back", target.name());
+            match look {
+                Ok(pod) if target.is_as_before(&pod) => {}
+                Ok(pod) => {
+                    all = false;
+                    *corrections += 1;
+                    let found = format!("{} had {}", pod.id, target.shown_of(&pod));
+                    let before = target.before.label.as_deref();
+                    if *corrections > CORRECTIONS {
+                        let why = format!("{found}: something else changes it");
+                        self.lose(
+                            &target.name(),
+                            seen(StepId::Traffic, what, why, Some(target.by_hand())),
+                        );
+                    } else if let Err(error) = target.set(scene, before, scene.deadline()).await {
+                        let left = unread(StepId::Traffic, what, &error, Some(target.by_hand()));
+                        self.lose(&target.name(), left);
+                    } else {
+                        self.notes.push(format!("{found}: put right"));
+                    }
+                }
+                Err(error) => {
+                    (all, blind) = (false, true);
+                    let since = *blind_since.get_or_insert_with(Instant::now);
+                    if elapsed(since) > scene.drivers.patience().step {
+                        self.lose(&target.name(), target.unread(StepId::Traffic, &error));
+                    }
+                }
+            }
+        }
+        if !blind {
+            *blind_since = None;
+        }
+        all
+    }
+}

@@ -1,0 +1,189 @@
+//! How the labels of the targets' pods and their Services stand before the drill, and the right to set the label.
+
+use crate::{
+    drivers::{
+        Drivers,
+        error::DriverError,
+        kubernetes::{Pod, Run, Service},
+    },
+    engine::recovery::{
+        gently,
+        pods::PodPlace,
+        snapshot::{Part, check, kubernetes::TRIES, refused},
+    },
+    model::{
+        event::{Check, CheckOutcome},
+        ids::InstanceName,
+        kubernetes::ServingSeen,
+        plan::Plan,
+        playbook::{Gateway, PodGateway},
+    },
+};
+
+use super::load::Load;
+
+pub(in crate::engine::recovery) async fn read_serving(plan: &Plan, drivers: &Drivers) -> Part<ServingSeen> {
+    let Some(Gateway::Pods(gateway)) = &plan.drill.recovery.gateway else {
+        return Part::join(Vec::new());
+    };
+    let targets = &plan.drill.targets.instances;
+    let looks = targets.iter().map(async |instance| {
+        let what = format!("label {} of {instance}'s pod", gateway.key);
+        match read_label(drivers, gateway, instance).await {
+            Err(error) => Part {
+                found: Vec::new(),
+                checks: vec![refused(what, &error)],
+            },
+            Ok(seen) => {
+                let check = label_check(what, gateway, &seen);
+                Part {
+                    found: vec![seen],
+                    checks: vec![check],
+                }
+            }
+        }
+    });
+    let mut part = Part::join(gently(looks).await);
+    if let Some(check) = load_check(drivers, gateway, &part.found).await {
+        part.checks.push(check);
+    }
+    part
+}
+
+async fn read_label(
+    drivers: &Drivers,
+    gateway: &PodGateway,
+    instance: &InstanceName,
+) -> Result<ServingSeen, DriverError> {
+    let place = PodPlace::of(drivers, &gateway.pods, instance)?;
+    let (cluster, key) = (place.cluster, &gateway.key);
+    let pod = place.only().await?;
+    let services = by_label(cluster.services(&place.namespace).await?, gateway);
+    // The Services that it is in, or would be in with another value of this label.
+    let for_it: Vec<&Service> = services.iter().filter(|s| s.has_but(&pod.labels, key)).collect();
+    let refuse = |answer: String| DriverError::Conflict {
+        what: format!("label {key} of {}", pod.id),
+        answer,
+    };
+    if for_it.is_empty() {
+        return Err(refuse(format!(
+            "no Service of namespace {} finds it by this label: it would take nothing out",
+            place.namespace
+        )));
+    }
+    if let Some(service) = for_it.iter().find(|s| s.selector.get(key) == Some(&gateway.out)) {
+        let out = &gateway.out;
+        return Err(refuse(format!(
+            "Service {} selects {key}={out}: that takes nothing out",
+            service.name
+        )));
+    }
+    if let Some(owner) = &pod.owner
+        && let Some(keys) = cluster.keeps_by(&place.namespace, owner).await?
+        && keys.contains(key)
+    {
+        return Err(refuse(format!(
+            "{owner} keeps its pods by it: it would let this one go and make another"
+        )));
+    }
+    may_set(&place, pod.clone(), gateway).await?;
+    let values: Vec<&String> = for_it.iter().filter_map(|s| s.selector.get(key)).collect();
+    let same = values.windows(2).all(|pair| pair[0] == pair[1]);
+    let inside = for_it.iter().filter(|s| s.has(&pod.labels));
+    Ok(ServingSeen {
+        instance: instance.clone(),
+        label: pod.labels.get(key).cloned(),
+        serves_with: values.first().filter(|_| same).map(|v| (*v).clone()),
+        services: inside.map(|s| s.name.clone()).collect(),
+        ready: pod.is_ready,
+        selector: place.selector,
+        pod: pod.id,
+    })
+}
+
+/// Proves the right to set the label. A pod changes between reading and writing, when its kubelet reports.
+async fn may_set(place: &PodPlace<'_>, mut pod: Pod, gateway: &PodGateway) -> Result<(), DriverError> {
+    for _ in 0..TRIES {
+        let out = Some(gateway.out.as_str());
+        match place.cluster.set_label(&pod, &gateway.key, out, Run::Dry).await {
+            Err(DriverError::Conflict { .. }) => pod = place.only().await?,
+            proved => return proved,
+        }
+    }
+    place
+        .cluster
+        .set_label(&pod, &gateway.key, Some(&gateway.out), Run::Dry)
+        .await
+}
+
+/// The Services that select by the gateway's label.
+pub(super) fn by_label(services: Vec<Service>, gateway: &PodGateway) -> Vec<Service> {
+    services
+        .into_iter()
+        .filter(|s| s.selector.contains_key(&gateway.key))
+        .collect()
+}
+
+fn label_check(what: String, gateway: &PodGateway, seen: &ServingSeen) -> Check {
+    let value = seen.label.as_deref().unwrap_or("not there");
+    let inside = match seen.services.as_slice() {
+        [] => "in no Service by it".to_owned(),
+        names => format!("in Service {}", names.join(", ")),
+    };
+    let ready = if seen.ready { "Ready" } else { "not Ready" };
+    let shown = format!(
+        "{}: {value}, {inside}, {ready}; may be set to {} (dry run)",
+        seen.pod, gateway.out
+    );
+    let (outcome, next) = match (seen.services.is_empty(), seen.ready) {
+        (true, _) => (
+            CheckOutcome::Warned,
+            Some("it takes no traffic already; recovery will leave it so"),
+        ),
+        (_, false) => (
+            CheckOutcome::Warned,
+            Some("it is not Ready: it takes no traffic already"),
+        ),
+        (false, true) => (CheckOutcome::Passed, None),
+    };
+    check(what, outcome, shown, next)
+}
+
+async fn load_check(drivers: &Drivers, gateway: &PodGateway, seen: &[ServingSeen]) -> Option<Check> {
+    let (cluster, first) = (drivers.kubernetes().ok()?, seen.first()?);
+    let what = format!("what is left without {}", names(seen));
+    let services = cluster.services(&first.pod.namespace).await;
+    let load = match services {
+        Ok(services) => {
+            let targets: Vec<String> = seen.iter().map(|s| s.pod.uid.clone()).collect();
+            Load::read(
+                cluster,
+                &first.pod.namespace,
+                by_label(services, gateway),
+                targets,
+            )
+            .await
+        }
+        Err(error) => Err(error),
+    };
+    Some(match load.map(|load| load.rest()) {
+        Err(error) => refused(what, &error),
+        Ok(Ok(rest)) => check(what, CheckOutcome::Passed, rest, None),
+        Ok(Err(why)) => check(
+            what,
+            CheckOutcome::Warned,
+            why,
+            Some("recovery will not take the targets out of traffic while this is so"),
+        ),
+    })
+}
+
+fn names(seen: &[ServingSeen]) -> String {
+    let names: Vec<&str> = seen.iter().map(|s| s.instance.as_str()).collect();
+    names.join(", ")
+}
+
+/// Whether a pod is in one of these Services.
+pub(super) fn is_in(services: &[Service], pod: &Pod) -> bool {
+    services.iter().any(|s| s.has(&pod.labels))
+}

@@ -1,0 +1,278 @@
+//! The gateway of Kubernetes: a pod is in a Service while its labels are those that the Service selects. Step 3 takes the
+//! targets' pods out by one label; what differs from the snapshot is told by its value, whichever pod has it by then.
+
+mod back;
+mod before;
+mod load;
+
+pub(super) use self::back::back;
+pub(in crate::engine::recovery) use self::before::read_serving;
+
+use tokio::time::Instant;
+
+use crate::{
+    drivers::{
+        error::DriverError,
+        kubernetes::{Pod, Run, Service},
+    },
+    engine::recovery::{
+        Scene, StepEnd, by_hand,
+        pods::{PodPlace, missing_or_unready},
+        seen, together, unread,
+    },
+    model::{
+        kubernetes::ServingSeen,
+        playbook::PodGateway,
+        recovery::{Leftover, StepId, StepState},
+        undo::ChangeIntent,
+    },
+};
+
+use self::{
+    before::{by_label, is_in},
+    load::Load,
+};
+
+/// The gateway of the playbook, and what the targets' pods were there before.
+pub(super) struct PodDoor<'a> {
+    pub(super) gateway: &'a PodGateway,
+    pub(super) targets: Vec<PodTarget<'a>>,
+}
+
+/// One target's pod.
+pub(super) struct PodTarget<'a> {
+    pub(super) before: &'a ServingSeen,
+    place: PodPlace<'a>,
+    key: &'a str,
+}
+
+/// What was read of one target.
+type Look<'d, 'a> = (&'d PodTarget<'a>, Result<Pod, DriverError>);
+
+impl<'a> PodDoor<'a> {
+    /// # Errors
+    /// [`DriverError::Place`] if the environment has no Kubernetes.
+    pub(super) fn of(scene: &'a Scene, gateway: &'a PodGateway) -> Result<Self, DriverError> {
+        let cluster = scene.drivers.kubernetes()?;
+        let target = |before: &'a ServingSeen| PodTarget {
+            place: PodPlace {
+                cluster,
+                namespace: before.pod.namespace.clone(),
+                selector: before.selector.clone(),
+            },
+            key: &gateway.key,
+            before,
+        };
+        Ok(Self {
+            gateway,
+            targets: scene.snapshot.kubernetes.serving.iter().map(target).collect(),
+        })
+    }
+
+    pub(super) async fn look(&self, scene: &Scene, deadline: Instant) -> Vec<Look<'_, 'a>> {
+        let look = self.targets.iter().map(async |target| {
+            let pod = scene.persist(deadline, || target.place.only()).await;
+            (target, pod)
+        });
+        together(look).await
+    }
+
+    /// The Services that find the targets by the label.
+    async fn services(&self, scene: &Scene, deadline: Instant) -> Result<Vec<Service>, DriverError> {
+        let Some(PodTarget { place, .. }) = self.targets.first() else {
+            return Ok(Vec::new());
+        };
+        let services = scene
+            .persist(deadline, || place.cluster.services(&place.namespace))
+            .await?;
+        Ok(by_label(services, self.gateway))
+    }
+}
+
+impl PodTarget<'_> {
+    pub(super) fn name(&self) -> String {
+        self.before.instance.to_string()
+    }
+
+    pub(super) fn is_as_before(&self, pod: &Pod) -> bool {
+        pod.labels.get(self.key) == self.before.label.as_ref()
+    }
+
+    /// `serving=false`, or that there is no such label.
+    pub(super) fn shown(&self, value: Option<&str>) -> String {
+        match value {
+            Some(value) => format!("{}={value}", self.key),
+            None => format!("no label {}", self.key),
+        }
+    }
+
+    pub(super) fn shown_of(&self, pod: &Pod) -> String {
+        self.shown(pod.labels.get(self.key).map(String::as_str))
+    }
+
+    /// What a person types to have the label as before.
+    pub(super) fn by_hand(&self) -> String {
+        self.set_by_hand(self.before.label.as_deref())
+    }
+
+    fn set_by_hand(&self, value: Option<&str>) -> String {
+        let PodPlace {
+            cluster,
+            namespace,
+            selector,
+        } = &self.place;
+        by_hand::kubernetes::set_label(cluster, namespace, selector, self.key, value)
+    }
+
+    pub(super) fn unread(&self, step: StepId, error: &DriverError) -> Leftover {
+        let what = format!("label {} of {}'s pod", self.key, self.before.instance);
+        match error {
+            // It was read: there is none, or there are several.
+            DriverError::NotThere { .. } | DriverError::Conflict { .. } => {
+                seen(step, what, error.to_string(), Some(self.by_hand()))
+            }
+            _ => unread(step, what, error, Some(self.by_hand())),
+        }
+    }
+
+    pub(super) async fn pod(&self) -> Result<Pod, DriverError> {
+        self.place.only().await
+    }
+
+    /// Sets the label of whichever pod the target has, writes that down first, and reads it back.
+    pub(super) async fn set(
+        &self,
+        scene: &Scene,
+        value: Option<&str>,
+        deadline: Instant,
+    ) -> Result<(), DriverError> {
+        let mut intended = None;
+        loop {
+            let pod = scene.persist(deadline, || self.place.only()).await?;
+            if pod.labels.get(self.key).map(String::as_str) == value {
+                return Ok(());
+            }
+            if intended.as_ref() != Some(&pod.id) {
+                let change = ChangeIntent::Label {
+                    instance: self.before.instance.clone(),
+                    pod: pod.id.clone(),
+                    key: self.key.to_owned(),
+                    before: self.before.label.clone(),
+                    to: value.map(str::to_owned),
+                };
+                scene.bus.intend(change).await;
+                intended = Some(pod.id.clone());
+            }
+            match self
+                .place
+                .cluster
+                .set_label(&pod, self.key, value, Run::Wet)
+                .await
+            {
+                Ok(()) => {}
+                // It has changed since it was read (its status does so often), or another has taken its place.
+                Err(DriverError::Conflict { .. } | DriverError::NotThere { .. })
+                    if Instant::now() < deadline => {}
+                Err(error) if error.may_pass() && Instant::now() < deadline => {}
+                Err(error) => return Err(error),
+            }
+            if Instant::now() >= deadline {
+                return Err(DriverError::Conflict {
+                    what: format!("label {} of {}", self.key, pod.id),
+                    answer: "accepted, and not so when read back".into(),
+                });
+            }
+            scene.pause().await;
+        }
+    }
+}
+
+/// Takes the targets' pods out of their Services, if the rest can carry the load.
+pub(super) async fn drain(scene: &Scene, door: &PodDoor<'_>) -> StepEnd {
+    if door.targets.is_empty() {
+        return StepEnd::new(
+            StepState::Nothing,
+            "not drained: the snapshot has no pod of the gateway",
+        );
+    }
+    let deadline = scene.deadline();
+    let (mut lines, mut leftovers) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
+    for (target, look) in door.look(scene, deadline).await {
+        match look {
+            Ok(pod) => found.push((target, pod)),
+            Err(error) => {
+                lines.push(error.to_string());
+                leftovers.push(target.unread(StepId::Drain, &error));
+            }
+        }
+    }
+    let services = match door.services(scene, deadline).await {
+        Ok(services) => services,
+        Err(error) => {
+            lines.push(format!("not drained: {error}"));
+            return StepEnd::of(StepState::Nothing, lines.join("; "), leftovers);
+        }
+    };
+    found.retain(|(_, pod)| is_in(&services, pod));
+    if found.is_empty() {
+        lines.push("the targets are in no Service already".into());
+        return StepEnd::of(StepState::Nothing, lines.join("; "), leftovers);
+    }
+    let uids = found.iter().map(|(_, pod)| pod.id.uid.clone()).collect();
+    let PodPlace {
+        cluster, namespace, ..
+    } = &door.targets[0].place;
+    let rest = match Load::read(cluster, namespace, services, uids)
+        .await
+        .map(|load| load.rest())
+    {
+        Ok(Ok(rest)) => rest,
+        Ok(Err(why)) => {
+            lines.push(format!("not drained: {why}"));
+            return StepEnd::of(StepState::Nothing, lines.join("; "), leftovers);
+        }
+        Err(error) => {
+            lines.push(format!("not drained: {error}"));
+            return StepEnd::of(StepState::Nothing, lines.join("; "), leftovers);
+        }
+    };
+    let out = Some(door.gateway.out.as_str());
+    let set = found
+        .iter()
+        .map(async |(target, pod)| (target, pod, target.set(scene, out, deadline).await));
+    for (target, pod, ended) in together(set).await {
+        lines.push(format!(
+            "{} {} → {}",
+            pod.id,
+            target.shown_of(pod),
+            target.shown(out)
+        ));
+        if let Err(error) = ended {
+            let what = format!("{} still takes traffic", target.name());
+            leftovers.push(unread(StepId::Drain, what, &error, Some(target.set_by_hand(out))));
+        }
+    }
+    lines.push(rest);
+    StepEnd::of(StepState::Done, lines.join("; "), leftovers)
+}
+
+/// Labels that are not as before, and pods that are missing or not Ready.
+pub(super) async fn differences(scene: &Scene, door: &PodDoor<'_>, step: StepId) -> Vec<Leftover> {
+    let mut left = Vec::new();
+    for (target, look) in door.look(scene, scene.deadline()).await {
+        match look {
+            Err(error) => left.push(target.unread(step, &error)),
+            Ok(pod) if !target.is_as_before(&pod) => {
+                let what = format!("{}: {}", pod.id, target.shown_of(&pod));
+                let why = format!(
+                    "before the drill: {}",
+                    target.shown(target.before.label.as_deref())
+                );
+                left.push(seen(step, what, why, Some(target.by_hand())));
+            }
+            Ok(_) => left.extend(missing_or_unready(scene, step, &target.place, target.before.ready).await),
+        }
+    }
+    left
+}

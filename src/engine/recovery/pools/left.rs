@@ -1,0 +1,76 @@
+//! Pools at the last read: one that the step has given up is left until it is seen idle, and an instance that was restarted is
+//! left until it says that it is ready.
+//!
+//! With traffic back a pool may be busier than idle and well: those that the step has seen idle are not judged again.
+
+use crate::{
+    engine::recovery::{Scene, together},
+    model::{
+        ids::InstanceName,
+        playbook::PoolDrain,
+        recovery::{Certainty, Leftover, StepId},
+        sample::Query,
+    },
+};
+
+use super::{
+    queries,
+    restart::{by_hand, is_ready},
+};
+
+/// Pools that are not idle since they were given up, and restarted instances that are not ready.
+pub(in crate::engine::recovery) async fn not_as_before(scene: &Scene) -> Vec<Leftover> {
+    let mut left = Vec::new();
+    let mut restarted = Vec::new();
+    for pool in &scene.plan.drill.recovery.pools {
+        for (query, who) in queries(scene, pool) {
+            if scene.bus.is_stuck(&query) {
+                left.extend(still_busy(scene, pool, &query, &who));
+            }
+        }
+        for instance in &scene.plan.drill.targets.instances {
+            if pool.ready.is_some() && scene.bus.restarted(instance) {
+                restarted.push(not_ready(scene, pool, instance));
+            }
+        }
+    }
+    left.extend(together(restarted).await.into_iter().flatten());
+    left
+}
+
+fn still_busy(scene: &Scene, pool: &PoolDrain, query: &Query, who: &[&InstanceName]) -> Option<Leftover> {
+    let (shown, certainty) = match scene.bus.reading(query).map(|r| (r.partial, r.value)) {
+        Some((false, Ok(level))) if pool.is_idle(level.0) => {
+            scene.bus.stuck(query, false);
+            return None;
+        }
+        Some((false, Ok(level))) => {
+            let shown = format!(
+                "{} busy, idle is at most {}",
+                pool.busy(level.0),
+                pool.idle_at_most
+            );
+            (shown, Certainty::Seen)
+        }
+        Some((_, Err(gap))) => (format!("not known: {gap}"), Certainty::Unknown),
+        Some((true, Ok(_))) | None => ("not known: no complete sample".to_owned(), Certainty::Unknown),
+    };
+    Some(Leftover {
+        step: StepId::Pools,
+        what: format!("pool {query} ({shown})"),
+        why: "it did not drain, and was not seen idle since".to_owned(),
+        by_hand: by_hand(scene, pool, who),
+        certainty,
+    })
+}
+
+async fn not_ready(scene: &Scene, pool: &PoolDrain, instance: &InstanceName) -> Option<Leftover> {
+    let why = is_ready(scene, pool, &[instance]).await.err()?;
+    Some(Leftover {
+        step: StepId::Pools,
+        what: format!("{instance}, restarted by this run"),
+        why,
+        by_hand: by_hand(scene, pool, &[instance]),
+        certainty: Certainty::Seen,
+    })
+}

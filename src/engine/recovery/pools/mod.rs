@@ -1,0 +1,280 @@
+//! Step 5: pools drain before traffic returns. After the wait the trend decides: falling → wait on; flat or rising →
+//! restart the instances that are stuck, once.
+
+pub(super) mod left;
+pub(super) mod restart;
+mod trend;
+
+use std::convert::Infallible;
+
+use tokio::time::Instant;
+
+use crate::model::{
+    ids::InstanceName,
+    playbook::PoolDrain,
+    recovery::{Certainty, Leftover, StepId, StepState},
+    sample::{Gap, Query},
+    time::Span,
+};
+
+use self::{
+    restart::{Restarted, by_hand, is_ready, restart},
+    trend::{Drift, FEWEST, Trend, drift},
+};
+use super::{Scene, StepEnd, elapsed, gateway, together};
+
+/// A pool that keeps falling may take this many times its wait before it is called stuck all the same.
+const FALLING_WAITS: u64 = 10;
+
+/// Without enough samples to see a trend, this many times the wait is waited for them.
+const BLIND_WAITS: u64 = 3;
+
+/// Why it is not restarted (again): a keeper that was killed may have written its restart down and not made it.
+const ASKED_BEFORE: &str =
+    "still busy; its one restart in this run was asked for before, and may not have been made";
+
+/// One instance's part of a pool, or the whole of one that is not told apart by instance; its samples are those taken
+/// after the step began.
+struct Watch<'a> {
+    pool: &'a PoolDrain,
+    query: Query,
+    /// Whom a restart would hit.
+    who: Vec<&'a InstanceName>,
+    /// Samples taken before this are not believed.
+    since: Instant,
+    newest: Option<i64>,
+    samples: Vec<(f64, f64)>,
+    begin: Instant,
+}
+
+impl<'a> Watch<'a> {
+    fn new(pool: &'a PoolDrain, query: Query, who: Vec<&'a InstanceName>) -> Self {
+        let now = Instant::now();
+        Self {
+            pool,
+            query,
+            who,
+            since: now,
+            newest: None,
+            samples: Vec::new(),
+            begin: now,
+        }
+    }
+
+    /// Forgets what was seen: after a restart only new samples count.
+    fn anew(&mut self) {
+        self.since = Instant::now();
+        self.samples.clear();
+    }
+
+    /// Takes a fresh sample in, if there is one.
+    fn look(&mut self, scene: &Scene) {
+        let Some(reading) = scene.bus.reading(&self.query) else {
+            return;
+        };
+        let fresh = reading.age <= elapsed(self.since) && self.newest.is_none_or(|t| reading.sampled > t);
+        if let (true, false, Ok(level)) = (fresh, reading.partial, reading.value) {
+            self.newest = Some(reading.sampled);
+            if level.0.is_finite() {
+                let busy = self.pool.busy(level.0);
+                self.samples.push((elapsed(self.begin).as_seconds(), busy));
+            }
+        }
+    }
+
+    fn busy(&self) -> Option<f64> {
+        self.samples.last().map(|s| s.1)
+    }
+
+    /// Whether the last samples, so many of them, are idle.
+    fn is_idle(&self, samples: usize) -> bool {
+        let idle = self
+            .samples
+            .iter()
+            .rev()
+            .take_while(|s| s.1 <= self.pool.idle_at_most);
+        idle.take(samples).count() == samples
+    }
+
+    fn drift(&self) -> Drift {
+        let over = self.busy().unwrap_or(0.0) - self.pool.idle_at_most;
+        let all = self.pool.wait * FALLING_WAITS;
+        let left = Span(all.0.saturating_sub(elapsed(self.since).0)).max(self.pool.wait);
+        drift(&self.samples, over.max(0.0) / left.as_seconds().max(0.001))
+    }
+
+    fn path(&self, first: Option<f64>) -> String {
+        match (first, self.busy()) {
+            (Some(first), Some(now)) if first != now => format!("{} {first} → {now}", self.name()),
+            (_, Some(now)) => format!("{} {now}", self.name()),
+            _ => format!("{} --", self.name()),
+        }
+    }
+
+    fn name(&self) -> String {
+        match &self.query.instance {
+            Some(instance) => format!("{} on {instance}", self.pool.metric),
+            None => self.pool.metric.to_string(),
+        }
+    }
+}
+
+pub(super) fn whole(pool: &PoolDrain) -> Query {
+    Query::new(&pool.metric, pool.scope.as_ref())
+}
+
+/// The queries that a pool is judged by: one for each target, if the metric has a series of any of them; else the whole.
+pub(super) fn queries<'a>(scene: &'a Scene, pool: &PoolDrain) -> Vec<(Query, Vec<&'a InstanceName>)> {
+    let targets = &scene.plan.drill.targets.instances;
+    let each = targets.iter().map(|i| (whole(pool).of_instance(i), vec![i]));
+    let each: Vec<_> = each.collect();
+    let has_series = |query: &Query| {
+        let reading = scene.bus.reading(query);
+        reading.is_some_and(|r| !matches!(r.value, Err(Gap::NoSeries { .. } | Gap::Source(_))))
+    };
+    match each.iter().any(|(query, _)| has_series(query)) {
+        true => each,
+        false => vec![(whole(pool), targets.iter().collect())],
+    }
+}
+
+/// Waits for all pools, all at the same time. What a load balancer brings back meanwhile is taken out again.
+pub async fn pools(scene: &Scene) -> StepEnd {
+    let pools = &scene.plan.drill.recovery.pools;
+    if pools.is_empty() {
+        return StepEnd::absent();
+    }
+    let drained = async {
+        let ends = together(pools.iter().map(|p| pool_drained(scene, p))).await;
+        ends.into_iter().fold(StepEnd::absent(), StepEnd::and)
+    };
+    let kept_out = async {
+        let never: Infallible = gateway::keep_out(scene).await;
+        match never {}
+    };
+    tokio::select! {
+        end = drained => end,
+        end = kept_out => end,
+    }
+}
+
+async fn pool_drained(scene: &Scene, pool: &PoolDrain) -> StepEnd {
+    // A keeper that has just taken over has read nothing yet, and cannot know what the metric tells apart.
+    let begin = Instant::now();
+    while scene.bus.reading(&whole(pool)).is_none() && elapsed(begin) < pool.wait {
+        scene.pause().await;
+    }
+    let watches = queries(scene, pool);
+    let drained = watches
+        .into_iter()
+        .map(|(query, who)| drained(scene, Watch::new(pool, query, who)));
+    let ends = together(drained).await;
+    ends.into_iter().fold(StepEnd::absent(), StepEnd::and)
+}
+
+async fn drained(scene: &Scene, mut watch: Watch<'_>) -> StepEnd {
+    let wait = watch.pool.wait;
+    let mut restarted = None;
+    let mut until = wait;
+    let mut first = None;
+    loop {
+        let mut unready = None;
+        watch.look(scene);
+        let passed = elapsed(watch.since);
+        let drift = watch.drift();
+        first = first.or(watch.busy());
+        // The first idle sample after a restart may be the old process' last one.
+        if watch.is_idle(if restarted.is_some() { 2 } else { 1 }) {
+            unready = match restarted {
+                Some(_) => is_ready(scene, watch.pool, &watch.who).await.err(),
+                None => None,
+            };
+            if unready.is_none() {
+                scene.bus.stuck(&watch.query, false);
+                return idle(&watch, first, restarted);
+            }
+        }
+        scene.waiting(StepId::Pools, format!("{} {drift}", watch.path(first)));
+        if passed >= until {
+            let a_look = passed + scene.drivers.patience().poll;
+            match drift.trend {
+                _ if unready.is_some() && passed >= wait => {
+                    return stuck(scene, &watch, &unready.unwrap_or_default());
+                }
+                Trend::Falling if passed < wait * FALLING_WAITS => until = a_look,
+                // Not to know is no reason to restart anything.
+                Trend::Unknown if passed < wait * BLIND_WAITS => until = a_look,
+                Trend::Unknown if watch.samples.len() < FEWEST => {
+                    return stuck(scene, &watch, "too few fresh samples to see whether it drains");
+                }
+                _ if restarted == Some(Restarted::Now) => {
+                    return stuck(scene, &watch, "still busy after the restart");
+                }
+                _ if restarted.is_some() => return stuck(scene, &watch, ASKED_BEFORE),
+                _ => match restart(scene, watch.pool, &watch.who).await {
+                    Ok(how) => {
+                        restarted = Some(how);
+                        watch.anew();
+                        until = wait;
+                    }
+                    Err(why) => return stuck(scene, &watch, &why),
+                },
+            }
+        }
+        scene.pause().await;
+    }
+}
+
+fn idle(watch: &Watch<'_>, first: Option<f64>, restarted: Option<Restarted>) -> StepEnd {
+    let state = if restarted.is_some() || watch.samples.len() > 1 {
+        StepState::Done
+    } else {
+        StepState::Nothing
+    };
+    let note = match restarted {
+        Some(Restarted::Now) => ", restarted once",
+        Some(Restarted::Before) => ", restarted before",
+        None => "",
+    };
+    StepEnd::new(state, format!("{}{note}", watch.path(first)))
+}
+
+fn stuck(scene: &Scene, watch: &Watch<'_>, why: &str) -> StepEnd {
+    let (shown, certainty) = match watch.busy() {
+        Some(busy) => (
+            format!("{busy} busy, idle is at most {}", watch.pool.idle_at_most),
+            Certainty::Seen,
+        ),
+        None => ("not known".to_owned(), Certainty::Unknown),
+    };
+    scene.bus.stuck(&watch.query, true);
+    let name = watch.name();
+    let leftover = Leftover {
+        step: StepId::Pools,
+        what: format!("pool {name} ({shown})"),
+        why: why.to_owned(),
+        by_hand: by_hand(scene, watch.pool, &watch.who),
+        certainty,
+    };
+    StepEnd::of(
+        StepState::Failed,
+        format!("{name} {shown}: {why}"),
+        vec![leftover],
+    )
+}
+
+/// Pools that are busy now: metric and value; and those that cannot be told.
+pub(super) fn busy(scene: &Scene) -> (Vec<String>, Vec<String>) {
+    let (mut busy, mut unknown) = (Vec::new(), Vec::new());
+    for pool in &scene.plan.drill.recovery.pools {
+        for (query, _) in queries(scene, pool) {
+            match scene.bus.reading(&query).map(|r| (r.partial, r.value)) {
+                Some((false, Ok(level))) if pool.is_idle(level.0) => {}
+                Some((false, Ok(level))) => busy.push(format!("{query} {}", pool.busy(level.0))),
+                Some((_, Err(gap))) => unknown.push(format!("pool {query}: {gap}")),
+                _ => unknown.push(format!("pool {query}: no complete sample")),
+            }
+        }
+    }
+    (busy, unknown)
+}

@@ -1,0 +1,141 @@
+//! The restart of a stuck instance: once in a run, whoever asks for it.
+
+use reqwest::Method;
+
+use crate::{
+    drivers::{error::Effect, place::Fill},
+    engine::recovery::{Scene, by_hand as typed, pods},
+    model::{
+        ids::InstanceName,
+        playbook::{PoolDrain, Restart},
+        recovery::StepId,
+        sample::Query,
+        undo::ChangeIntent,
+    },
+};
+
+/// Who restarted the instances.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::engine::recovery) enum Restarted {
+    /// This step, now.
+    Now,
+    /// Another pool, or an earlier keeper of this run: it is not done again.
+    Before,
+}
+
+/// Restarts the instances, one after another, each once in a run.
+///
+/// # Errors
+/// Why it surely did not come to it.
+pub(super) async fn restart(
+    scene: &Scene,
+    pool: &PoolDrain,
+    who: &[&InstanceName],
+) -> Result<Restarted, String> {
+    let Some(way) = &pool.if_stuck else {
+        return Err("it does not drain, and the playbook has no restart for it".into());
+    };
+    let mut how = Restarted::Before;
+    for instance in who {
+        if let Restart::Kubernetes(pods) = way {
+            if pods::restart(scene, pods, instance).await? == Restarted::Now {
+                how = Restarted::Now;
+            }
+            continue;
+        }
+        if scene.bus.restarted(instance) {
+            continue;
+        }
+        // No wait between the look and the intent: two pools of one instance never both restart it.
+        let change = ChangeIntent::Restart {
+            instance: (*instance).clone(),
+            pod: None,
+        };
+        let intended = scene.bus.intend(change);
+        scene.waiting(StepId::Pools, format!("restarting {instance}"));
+        intended.await;
+        ask(scene, way, instance).await?;
+        how = Restarted::Now;
+    }
+    Ok(how)
+}
+
+/// Once: a restart whose answer was lost is not asked for again, the pool tells whether it came.
+async fn ask(scene: &Scene, way: &Restart, instance: &InstanceName) -> Result<(), String> {
+    let ended = match way {
+        Restart::Http { url } => scene.drivers.restart(&filled(scene, url, instance)?).await,
+        Restart::Command { run, timeout } => {
+            let run = words(scene, run, instance)?;
+            match scene.drivers.run(&run, *timeout).await {
+                Ok(ended) if ended.code == Some(0) => Ok(()),
+                Ok(ended) => {
+                    let code = ended
+                        .code
+                        .map_or("a signal".to_owned(), |c| format!("exit code {c}"));
+                    return Err(format!(
+                        "the restart of {instance} ended with {code}: {}",
+                        ended.last_line
+                    ));
+                }
+                Err(error) => Err(error),
+            }
+        }
+        Restart::Kubernetes(pods) => return pods::restart(scene, pods, instance).await.map(drop),
+    };
+    match ended {
+        Err(error) if error.certainty() == Effect::NotDone => Err(error.to_string()),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the restarted instances say that they are ready.
+///
+/// # Errors
+/// Which is not, and what it says.
+pub(super) async fn is_ready(scene: &Scene, pool: &PoolDrain, who: &[&InstanceName]) -> Result<(), String> {
+    if let Some(Restart::Kubernetes(pods)) = &pool.if_stuck {
+        for instance in who {
+            pods::is_ready(scene, pods, instance).await?;
+        }
+    }
+    let Some(url) = &pool.ready else { return Ok(()) };
+    for instance in who {
+        let url = filled(scene, url, instance)?;
+        let answer = scene.drivers.http().ask(Method::GET, &url, None).await;
+        answer.map_err(|error| format!("idle, but {instance} is not ready: {error}"))?;
+    }
+    Ok(())
+}
+
+/// What a person types to restart them.
+pub(super) fn by_hand(scene: &Scene, pool: &PoolDrain, who: &[&InstanceName]) -> Option<String> {
+    let way = pool.if_stuck.as_ref()?;
+    let command = |instance: &&InstanceName| match way {
+        Restart::Http { url } => Some(typed::curl("POST", &filled(scene, url, instance).ok()?)),
+        Restart::Kubernetes(pods) => pods::restart_by_hand(scene, pods, instance),
+        Restart::Command { run, .. } => Some(typed::command(scene, &words(scene, run, instance).ok()?)),
+    };
+    let commands: Vec<String> = who.iter().filter_map(command).collect();
+    (!commands.is_empty()).then(|| commands.join("; "))
+}
+
+/// The same for whom a reading is about: one target, or all of them.
+pub fn restart_by_hand(scene: &Scene, pool: &PoolDrain, query: &Query) -> Option<String> {
+    let targets = &scene.plan.drill.targets.instances;
+    let is_meant = |target: &&InstanceName| query.instance.as_ref().is_none_or(|one| one == *target);
+    by_hand(scene, pool, &targets.iter().filter(is_meant).collect::<Vec<_>>())
+}
+
+fn filled(scene: &Scene, url: &str, instance: &InstanceName) -> Result<String, String> {
+    let fill = Fill {
+        instance: Some(instance),
+        name: None,
+    };
+    scene.drivers.places().fill(url, fill).map_err(|e| e.to_string())
+}
+
+fn words(scene: &Scene, run: &[String], instance: &InstanceName) -> Result<Vec<String>, String> {
+    let places = scene.drivers.places();
+    let filled = run.iter().map(|word| places.fill_word(word, Some(instance)));
+    filled.collect::<Result<_, _>>().map_err(|e| e.to_string())
+}

@@ -1,0 +1,168 @@
+//! A retry queue with a switch of the application's own: its difference from the snapshot, its switch, and how it is held.
+
+mod before;
+mod release;
+
+pub(super) use self::{before::read_switch, release::release};
+
+use tokio::time::Instant;
+
+use crate::{
+    drivers::{error::DriverError, retry_http::QueueSeen},
+    engine::recovery::{Scene, StepEnd, by_hand, seen, unread},
+    model::{
+        recovery::{Leftover, StepId, StepState},
+        snapshot::RetryQueueSeen,
+        time::Span,
+        undo::ChangeIntent,
+    },
+};
+
+use super::count;
+
+/// One queue's switch, and how it was before.
+pub(super) struct Switch<'a> {
+    pub(super) url: String,
+    pub(super) rate: f64,
+    pub(super) within: Span,
+    pub(super) before: &'a RetryQueueSeen,
+}
+
+impl Switch<'_> {
+    /// A backlog is back where it was below this: what a tenth of a second lets go is on its way, not waiting.
+    pub(super) fn back_at(&self) -> u64 {
+        let moving = (self.rate / 10.0).ceil() as u64;
+        self.before.backlog + moving.max(self.before.backlog / 10)
+    }
+
+    pub(super) async fn read(&self, scene: &Scene, deadline: Instant) -> Result<QueueSeen, DriverError> {
+        scene
+            .persist(deadline, || scene.drivers.retry().read(&self.url))
+            .await
+    }
+
+    /// Sets the switch, written down first, and sees that it stands so.
+    pub(super) async fn set(&self, scene: &Scene, held: bool, rate: Option<f64>) -> Result<(), DriverError> {
+        let deadline = scene.deadline();
+        let change = ChangeIntent::RetryQueue {
+            url: self.url.clone(),
+            held: self.before.held,
+            rate: self.before.rate,
+            to: match (held, rate) {
+                (true, _) => "held".to_owned(),
+                (false, Some(rate)) => format!("let go at {rate}/s"),
+                (false, None) => "let go without a limit".to_owned(),
+            },
+        };
+        scene.bus.intend(change).await;
+        scene
+            .persist(deadline, || scene.drivers.retry().set(&self.url, held, rate))
+            .await?;
+        let now = self.read(scene, deadline).await?;
+        if now.stands(held, rate) {
+            return Ok(());
+        }
+        Err(DriverError::Conflict {
+            what: format!("PUT {}", self.url),
+            answer: format!(
+                "accepted, but it reads held {}, rate {}",
+                now.held,
+                limit(now.rate)
+            ),
+        })
+    }
+
+    fn by_hand(&self, held: bool, rate: Option<f64>) -> Option<String> {
+        let body = serde_json::json!({"held": held, "rate": rate});
+        Some(by_hand::curl_json("PUT", &self.url, &body))
+    }
+
+    fn put_back_by_hand(&self) -> Option<String> {
+        self.by_hand(self.before.held, self.before.rate)
+    }
+
+    /// What is left of the queue's trouble at this reading.
+    pub(super) fn leftover(&self, now: &QueueSeen) -> Option<Leftover> {
+        let switch = (!now.stands(self.before.held, self.before.rate)).then(|| {
+            format!(
+                "it was held {}, rate {}",
+                self.before.held,
+                limit(self.before.rate)
+            )
+        });
+        let over = (now.backlog > self.back_at()).then(|| {
+            format!(
+                "{} waiting, {} before",
+                count(now.backlog),
+                count(self.before.backlog)
+            )
+        });
+        let why: Vec<String> = switch.into_iter().chain(over).collect();
+        let what = format!(
+            "retry queue {} (held {}, rate {})",
+            self.url,
+            now.held,
+            limit(now.rate)
+        );
+        (!why.is_empty()).then(|| seen(StepId::Release, what, why.join("; "), self.put_back_by_hand()))
+    }
+
+    pub(super) fn unread(&self, step: StepId, error: &DriverError) -> Leftover {
+        unread(
+            step,
+            format!("retry queue {}", self.url),
+            error,
+            self.put_back_by_hand(),
+        )
+    }
+}
+
+fn limit(rate: Option<f64>) -> String {
+    rate.map_or_else(|| "unlimited".to_owned(), |r| format!("{r}/s"))
+}
+
+pub(super) async fn hold(scene: &Scene, queue: &Switch<'_>) -> StepEnd {
+    let now = match queue.read(scene, scene.deadline()).await {
+        Ok(now) => now,
+        Err(error) => {
+            let leftover = queue.unread(StepId::Retry, &error);
+            return StepEnd::of(StepState::Failed, error.to_string(), vec![leftover]);
+        }
+    };
+    let backlog = format!("backlog {}", count(now.backlog));
+    if now.held {
+        let note = if queue.before.held {
+            ", held before the drill"
+        } else {
+            ""
+        };
+        return StepEnd::new(StepState::Held, format!("{backlog}{note}"));
+    }
+    if now.backlog <= queue.back_at() {
+        return StepEnd::new(StepState::Nothing, backlog);
+    }
+    match queue.set(scene, true, now.rate).await {
+        Ok(()) => StepEnd::new(StepState::Held, backlog),
+        Err(error) => {
+            let what = format!("retry queue {} is not held, {backlog}", queue.url);
+            let leftover = unread(StepId::Retry, what, &error, queue.by_hand(true, now.rate));
+            StepEnd::of(StepState::Failed, error.to_string(), vec![leftover])
+        }
+    }
+}
+
+/// What is not as before, or cannot be read. A backlog that only wavers is looked at again.
+pub(super) async fn not_as_before(scene: &Scene, queue: &Switch<'_>) -> Vec<Leftover> {
+    let mut left = None;
+    for _ in 0..5 {
+        left = match queue.read(scene, scene.deadline()).await {
+            Ok(now) => queue.leftover(&now),
+            Err(error) => return vec![queue.unread(StepId::Release, &error)],
+        };
+        if left.is_none() {
+            break;
+        }
+        scene.pause().await;
+    }
+    left.into_iter().collect()
+}

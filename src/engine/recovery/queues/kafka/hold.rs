@@ -1,0 +1,216 @@
+//! How a retry topic of Kafka is held by quota, and how long that keeps its consumers muted.
+//!
+//! A broker mutes a consumer for what went through in its window and what it asks for now, divided by the quota, less the window;
+//! and it does not look again when the quota changes. At one byte a second a megabyte would keep a consumer muted for eleven days
+//! after the quota is gone. So the quota of a hold follows what the last window has really let through: it falls as the consumers
+//! come to rest, and ends where one batch is still kept out, and no lower.
+
+use std::{collections::VecDeque, time::Duration};
+
+use tokio::time::Instant;
+
+use crate::{
+    drivers::{
+        error::DriverError,
+        kafka::{Position, Weight},
+    },
+    engine::recovery::{Scene, StepEnd, queues::count, seen},
+    model::recovery::{StepId, StepState},
+};
+
+use super::{COMMIT, LOOK, Topic, WINDOW, scale};
+
+/// How long a consumer may stay muted after a hold, in seconds, as far as the measured progress tells: what the release loses at its
+/// beginning. Lower, and a batch that is a little smaller than the largest would pass.
+const MUTED: f64 = 3.0;
+/// What the last window let through is looked for in a little more than that.
+const MEMORY: Duration = Duration::from_secs(WINDOW as u64 + 2);
+
+/// The last looks at a group.
+#[derive(Debug, Default)]
+pub(super) struct Looks(VecDeque<(Instant, Position)>);
+
+impl Looks {
+    pub(super) fn push(&mut self, now: &Position) {
+        self.0.push_back((Instant::now(), now.clone()));
+        while self.0.get(1).is_some_and(|(at, _)| at.elapsed() >= MEMORY) {
+            self.0.pop_front();
+        }
+    }
+
+    /// Messages a second over the last `span`, and how long that really was.
+    fn pace(&self, span: Duration) -> (f64, Duration) {
+        let first = self
+            .0
+            .iter()
+            .rev()
+            .find(|(at, _)| at.elapsed() >= span)
+            .or(self.0.front());
+        let (Some((at, first)), Some((_, last))) = (first, self.0.back()) else {
+            return (0.0, Duration::ZERO);
+        };
+        let seconds = at.elapsed().as_secs_f64().max(LOOK.as_secs_f64());
+        (last.moved_since(first) as f64 / seconds, at.elapsed())
+    }
+
+    /// The quota that holds messages of this size now, in bytes a second.
+    pub(super) fn hold(&self, weight: Weight) -> f64 {
+        let (pace, _) = self.pace(MEMORY);
+        let passed = pace * MEMORY.as_secs_f64() * weight.message;
+        held_at(passed, weight.batch)
+    }
+}
+
+/// Lets no batch through while so many bytes have passed in the window, and mutes for no longer than it must.
+fn held_at(passed: f64, batch: f64) -> f64 {
+    ((passed + batch) / (WINDOW + MUTED)).ceil()
+}
+
+/// Holds the topic if its backlog has grown: sets the quotas, then watches until the group really stands still.
+pub(in crate::engine::recovery::queues) async fn hold(scene: &Scene, topic: &Topic<'_>) -> StepEnd {
+    let ended = match &topic.scale {
+        Some(scale) => scale::hold(scene, topic, scale).await,
+        None => held(scene, topic).await,
+    };
+    match ended {
+        Ok(end) => end,
+        Err(error) => {
+            let leftover = topic.unread(StepId::Retry, &error);
+            StepEnd::of(StepState::Failed, error.to_string(), vec![leftover])
+        }
+    }
+}
+
+async fn held(scene: &Scene, topic: &Topic<'_>) -> Result<StepEnd, DriverError> {
+    let (mut looks, until) = (Looks::default(), Instant::now() + COMMIT);
+    let now = loop {
+        let now = topic.position(scene).await?;
+        looks.push(&now);
+        let backlog = format!("backlog {}", count(now.backlog()));
+        if now.backlog() <= topic.back_at() {
+            return Ok(StepEnd::new(StepState::Nothing, backlog));
+        }
+        scene.working(StepId::Retry, backlog);
+        if Instant::now() >= until {
+            break now;
+        }
+        tokio::time::sleep(LOOK).await;
+    };
+    let Rest {
+        still,
+        pace,
+        bytes,
+        backlog,
+    } = come_to_rest(scene, topic, looks, topic.weight(&now).await).await?;
+    let (backlog, payers) = (format!("backlog {}", count(backlog)), topic.payers());
+    if still {
+        let detail = format!("{backlog}, {pace:.1}/s measured; {payers} at {bytes} B/s");
+        return Ok(StepEnd::new(StepState::Held, detail));
+    }
+    let why = format!(
+        "its consumers go on at {pace:.1}/s under a quota of {bytes} B/s for {payers}; another quota stands above it, or they have other client ids: name `user` and `clients` in the drill"
+    );
+    let what = format!("{} is not held, {backlog}", topic.what());
+    let left = seen(StepId::Retry, what, why.clone(), None);
+    Ok(StepEnd::of(StepState::Failed, why, vec![left]))
+}
+
+/// How a group stands at the end of its hold.
+struct Rest {
+    still: bool,
+    /// Messages a second.
+    pace: f64,
+    /// The quota, in bytes a second.
+    bytes: f64,
+    backlog: u64,
+}
+
+/// Lowers the quota as the consumers come to rest, until one commit's time shows no more than a tenth of the release's rate, or the
+/// time is over: messages that a consumer has fetched already are still worked off.
+async fn come_to_rest(
+    scene: &Scene,
+    topic: &Topic<'_>,
+    mut looks: Looks,
+    weight: Weight,
+) -> Result<Rest, DriverError> {
+    let begin = Instant::now();
+    let deadline = scene.deadline() + 3 * MEMORY;
+    let (mut set, lowest) = (0.0, held_at(0.0, weight.batch));
+    loop {
+        let bytes = looks.hold(weight);
+        if differs(set, bytes) {
+            topic.limit(scene, bytes).await?;
+            set = bytes;
+        }
+        tokio::time::sleep(LOOK).await;
+        let now = topic.position(scene).await?;
+        looks.push(&now);
+        let (pace, _) = looks.pace(COMMIT);
+        let still = begin.elapsed() >= COMMIT && pace <= topic.queue.rate / 10.0 && set <= 2.0 * lowest;
+        if still || Instant::now() >= deadline {
+            return Ok(Rest {
+                still,
+                pace,
+                bytes: set,
+                backlog: now.backlog(),
+            });
+        }
+        let detail = format!("backlog {}, {pace:.1}/s measured", count(now.backlog()));
+        scene.working(StepId::Retry, detail);
+    }
+}
+
+/// Whether a quota is worth a change: each is written down first.
+pub(super) fn differs(set: f64, bytes: f64) -> bool {
+    (bytes / set - 1.0).abs() > 0.2 || set == 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drivers::kafka::PartitionSeen;
+
+    fn at(offset: i64) -> Position {
+        let seen = PartitionSeen {
+            partition: 0,
+            at: offset,
+            end: 1_000_000,
+            committed: true,
+        };
+        Position {
+            partitions: vec![seen],
+        }
+    }
+
+    /// How long a broker mutes a consumer that asks for a batch when so many bytes are in its window.
+    fn muted(in_window: f64, batch: f64, quota: f64) -> f64 {
+        (in_window + batch) / quota - WINDOW
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_running_consumer_is_muted_for_seconds_and_not_for_hours() {
+        let weight = Weight {
+            message: 1000.0,
+            batch: 16_000.0,
+        };
+        let mut looks = Looks::default();
+        for second in 0..30 {
+            looks.push(&at(second * 5000));
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        let in_window = 5000.0 * 1000.0 * WINDOW;
+        assert!(muted(in_window, weight.batch, looks.hold(weight)) <= MUTED + 1.0);
+        assert!(
+            in_window + weight.batch > looks.hold(weight) * WINDOW,
+            "it lets nothing through"
+        );
+        // At rest for a window, it is as low as keeps one batch out.
+        for _ in 0..MEMORY.as_secs() + 1 {
+            looks.push(&at(29 * 5000));
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        looks.push(&at(29 * 5000));
+        assert_eq!(looks.hold(weight), held_at(0.0, weight.batch));
+        assert!(weight.batch > looks.hold(weight) * WINDOW);
+    }
+}

@@ -1,0 +1,264 @@
+//! A retry topic of Kafka: its difference from the snapshot, and its consumers' quotas.
+
+mod before;
+mod hold;
+mod pace;
+mod release;
+pub(in crate::engine::recovery) mod scale;
+
+pub(super) use self::{
+    before::{read_topic, shared},
+    hold::hold,
+    release::release,
+    scale::scale,
+};
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::{
+    drivers::{
+        error::DriverError,
+        kafka::{KafkaCluster, Position, Weight},
+    },
+    engine::recovery::{Scene, by_hand, seen, unread},
+    model::{
+        environment::Kafka,
+        playbook::KafkaQueue,
+        quota::QuotaSeen,
+        recovery::{Leftover, StepId},
+        snapshot::RetryQueueSeen,
+        undo::ChangeIntent,
+    },
+};
+
+use self::scale::Scale;
+use super::count;
+
+/// Between two looks at offsets.
+pub(super) const LOOK: Duration = Duration::from_millis(500);
+/// Consumers commit every five seconds unless they say otherwise: what a look within that time shows may be older.
+pub(super) const COMMIT: Duration = Duration::from_secs(6);
+/// The window that a broker measures a quota over: 11 samples of a second, unless it says otherwise.
+pub(super) const WINDOW: f64 = 11.0;
+/// What a batch is taken for where the topic may not be read: the producers' default `batch.size`.
+const UNREAD: Weight = Weight {
+    message: 1024.0,
+    batch: 16_384.0,
+};
+
+/// A retry topic, and how it was before.
+pub(super) struct Topic<'a> {
+    pub(super) queue: &'a KafkaQueue,
+    pub(super) cluster: KafkaCluster,
+    pub(super) before: &'a RetryQueueSeen,
+    /// How the cluster is reached, for the commands by hand.
+    pub(super) reached: Option<&'a Kafka>,
+    /// What is scaled to zero to hold it, if it is not held by quota.
+    pub(super) scale: Option<Scale<'a>>,
+}
+
+impl Topic<'_> {
+    pub(super) fn what(&self) -> String {
+        let KafkaQueue {
+            cluster,
+            topic,
+            group,
+            ..
+        } = self.queue;
+        format!("retry topic {topic} of group {group} at Kafka {cluster}")
+    }
+
+    /// A backlog is back where it was below this: what a tenth of a second lets go is on its way, not waiting.
+    pub(super) fn back_at(&self) -> u64 {
+        let moving = (self.queue.rate / 10.0).ceil() as u64;
+        self.before.backlog + moving.max(self.before.backlog / 10)
+    }
+
+    pub(super) async fn position(&self, scene: &Scene) -> Result<Position, DriverError> {
+        let KafkaQueue {
+            topic, group, reset, ..
+        } = self.queue;
+        scene
+            .persist(scene.deadline(), || self.cluster.position(topic, group, *reset))
+            .await
+    }
+
+    /// The position as soon as it is back where it was, or the nearest to it that one commit's time shows.
+    pub(super) async fn settled(&self, scene: &Scene) -> Result<Position, DriverError> {
+        let until = Instant::now() + COMMIT;
+        let mut best = self.position(scene).await?;
+        while best.backlog() > self.back_at() && Instant::now() < until {
+            tokio::time::sleep(LOOK).await;
+            let now = self.position(scene).await?;
+            if now.backlog() < best.backlog() {
+                best = now;
+            }
+        }
+        Ok(best)
+    }
+
+    /// How large the waiting messages are. Where that cannot be seen, a usual size: the measured rate corrects it.
+    pub(super) async fn weight(&self, now: &Position) -> Weight {
+        match self.cluster.weight(&self.queue.topic, now).await {
+            Ok(Some(weight)) => weight,
+            Ok(None) | Err(_) => UNREAD,
+        }
+    }
+
+    /// In how many windows of their own the quotas are counted: a broker that leads waiting messages has one for each client id.
+    pub(super) async fn flows(&self, now: &Position) -> usize {
+        let brokers = self.cluster.leading(&self.queue.topic, now).await.unwrap_or(1);
+        let waiting = now.partitions.iter().filter(|p| p.end > p.at).count();
+        (brokers * self.before.quotas.len()).min(waiting)
+    }
+
+    pub(super) async fn quota(&self, scene: &Scene, before: &QuotaSeen) -> Result<Option<f64>, DriverError> {
+        scene
+            .persist(scene.deadline(), || self.cluster.quota(&before.payer))
+            .await
+    }
+
+    /// Whether a quota stands otherwise than before.
+    pub(super) async fn is_limited(&self, scene: &Scene) -> Result<bool, DriverError> {
+        for before in &self.before.quotas {
+            if self.quota(scene, before).await? != before.bytes {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Sets every consumer's quota, each written down first, and reads each back. What stands so already is not touched.
+    pub(super) async fn set(
+        &self,
+        scene: &Scene,
+        to: impl Fn(&QuotaSeen) -> Option<f64>,
+    ) -> Result<(), DriverError> {
+        for before in &self.before.quotas {
+            let to = to(before);
+            if self.quota(scene, before).await? == to {
+                continue;
+            }
+            let change = ChangeIntent::Quota {
+                cluster: self.queue.cluster.clone(),
+                before: before.clone(),
+                to,
+            };
+            scene.bus.intend(change).await;
+            let set = || self.cluster.set_quota(&before.payer, to);
+            scene.persist(scene.deadline(), set).await?;
+            self.proves(scene, before, to).await?;
+        }
+        Ok(())
+    }
+
+    /// A broker learns of a change from the controller a moment later.
+    async fn proves(&self, scene: &Scene, before: &QuotaSeen, to: Option<f64>) -> Result<(), DriverError> {
+        let deadline = scene.deadline();
+        loop {
+            let now = self.quota(scene, before).await?;
+            if now == to {
+                return Ok(());
+            }
+            if Instant::now() >= deadline {
+                return Err(DriverError::Conflict {
+                    what: format!("quota of {} at Kafka {}", before.payer, self.queue.cluster),
+                    answer: format!("set to {}, but it reads {}", rate(to), rate(now)),
+                });
+            }
+            scene.pause().await;
+        }
+    }
+
+    /// Every quota as it stood before the drill.
+    pub(super) async fn put_back(&self, scene: &Scene) -> Result<(), DriverError> {
+        self.set(scene, |before| before.bytes).await
+    }
+
+    /// Every quota at this rate, and none above what it was.
+    pub(super) async fn limit(&self, scene: &Scene, bytes: f64) -> Result<(), DriverError> {
+        let whole = bytes.ceil().max(1.0);
+        self.set(scene, |before| Some(before.bytes.map_or(whole, |b| b.min(whole))))
+            .await
+    }
+
+    fn put_back_by_hand(&self, before: &QuotaSeen) -> Option<String> {
+        self.reached
+            .map(|cluster| by_hand::kafka::set_quota(cluster, before))
+    }
+
+    /// What is not as before at this position.
+    pub(super) async fn differences(&self, scene: &Scene, now: &Position) -> Vec<Leftover> {
+        let mut left = match &self.scale {
+            Some(scale) => scale.differences(scene).await,
+            None => Vec::new(),
+        };
+        for before in &self.before.quotas {
+            let what = format!("quota of {} at Kafka {}", before.payer, self.queue.cluster);
+            match self.quota(scene, before).await {
+                Ok(bytes) if bytes == before.bytes => {}
+                Ok(bytes) => {
+                    let (what, why) = (
+                        format!("{what} ({})", rate(bytes)),
+                        format!("it was {}", rate(before.bytes)),
+                    );
+                    left.push(seen(StepId::Release, what, why, self.put_back_by_hand(before)));
+                }
+                Err(error) => left.push(unread(
+                    StepId::Release,
+                    what,
+                    &error,
+                    self.put_back_by_hand(before),
+                )),
+            }
+        }
+        if now.backlog() > self.back_at() {
+            let why = format!(
+                "{} waiting, {} before",
+                count(now.backlog()),
+                count(self.before.backlog)
+            );
+            left.push(seen(StepId::Release, self.what(), why, None));
+        }
+        left
+    }
+
+    fn all_by_hand(&self) -> Option<String> {
+        let quotas = self.before.quotas.iter();
+        let by_hand: Vec<String> = quotas.filter_map(|q| self.put_back_by_hand(q)).collect();
+        (!by_hand.is_empty()).then(|| by_hand.join("; "))
+    }
+
+    pub(super) fn unread(&self, step: StepId, error: &DriverError) -> Leftover {
+        let by_hand = self.all_by_hand();
+        unread(step, self.what(), error, by_hand)
+    }
+
+    pub(super) fn payers(&self) -> String {
+        let payers: Vec<String> = self.before.quotas.iter().map(|q| q.payer.to_string()).collect();
+        payers.join(", ")
+    }
+}
+
+/// A quota in words.
+pub(in crate::engine::recovery) fn rate(bytes: Option<f64>) -> String {
+    bytes.map_or_else(|| "none".to_owned(), |b| format!("{b} B/s"))
+}
+
+/// What is not as before, or cannot be read.
+pub(super) async fn not_as_before(scene: &Scene, topic: &Topic<'_>) -> Vec<Leftover> {
+    match topic.settled(scene).await {
+        Ok(now) => topic.differences(scene, &now).await,
+        Err(error) => {
+            let mut left = vec![topic.unread(StepId::Release, &error)];
+            // A topic that cannot be read says nothing of the quotas: they are looked at all the same.
+            let nowhere = Position {
+                partitions: Vec::new(),
+            };
+            left.extend(topic.differences(scene, &nowhere).await);
+            left
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! How the Deployments of retry consumers are scaled before the drill, and the right to scale them.
+
+use crate::{
+    drivers::{
+        Drivers,
+        error::DriverError,
+        kubernetes::{Kubernetes, Run, Scaled},
+    },
+    engine::recovery::{
+        gently,
+        snapshot::{Part, check, kubernetes::TRIES, refused},
+    },
+    model::{
+        event::CheckOutcome,
+        ids::{DeploymentName, Namespace},
+        kubernetes::ScaleSeen,
+        plan::Plan,
+        playbook::{KafkaQueue, QueueHold, RetryQueue},
+    },
+};
+
+pub(in crate::engine::recovery) async fn read_scales(plan: &Plan, drivers: &Drivers) -> Part<ScaleSeen> {
+    let queues = plan.drill.recovery.retry_queues.iter().enumerate();
+    let parts = queues.filter_map(|(entry, queue)| match queue {
+        RetryQueue::Kafka(
+            queue @ KafkaQueue {
+                hold: QueueHold::Scale { .. },
+                ..
+            },
+        ) => Some(read_scale(drivers, entry, queue)),
+        _ => None,
+    });
+    Part::join(gently(parts).await)
+}
+
+async fn read_scale(drivers: &Drivers, entry: usize, queue: &KafkaQueue) -> Part<ScaleSeen> {
+    let mut part = Part::join(Vec::new());
+    let QueueHold::Scale {
+        namespace,
+        deployment,
+    } = &queue.hold
+    else {
+        return part;
+    };
+    let what = format!("deployment {deployment}, which consumes {}", queue.topic);
+    let look = async {
+        let cluster = drivers.kubernetes()?;
+        let namespace = cluster.namespace(namespace.as_ref())?.clone();
+        let autoscalers = cluster.autoscalers(&namespace, deployment).await?;
+        let scale = cluster.scale(&namespace, deployment).await?;
+        if let Some(first) = autoscalers.first() {
+            return Err(DriverError::Conflict {
+                what: what.clone(),
+                answer: format!(
+                    "the HorizontalPodAutoscaler {first} scales it: it would undo a hold; delete it for the drill, or hold by quota"
+                ),
+            });
+        }
+        may_scale(cluster, &namespace, deployment, scale.clone()).await?;
+        Ok::<_, DriverError>((namespace, scale))
+    };
+    match look.await {
+        Err(error) => part.checks.push(refused(what, &error)),
+        Ok((namespace, scale)) => {
+            let (outcome, shown, next) = match scale.replicas {
+                0 => (
+                    CheckOutcome::Warned,
+                    "0 replicas".to_owned(),
+                    Some("nobody consumes it already: recovery leaves it so, and lets nothing go"),
+                ),
+                n => (
+                    CheckOutcome::Passed,
+                    format!("{n} replicas; may be scaled to 0 (dry run)"),
+                    None,
+                ),
+            };
+            part.checks.push(check(what, outcome, shown, next));
+            part.found.push(ScaleSeen {
+                entry,
+                namespace,
+                deployment: deployment.clone(),
+                uid: scale.uid,
+                replicas: scale.replicas,
+            });
+        }
+    }
+    part
+}
+
+/// Proves the right to scale. A Deployment changes between reading and writing, when its pods come and go.
+async fn may_scale(
+    cluster: &Kubernetes,
+    namespace: &Namespace,
+    deployment: &DeploymentName,
+    mut scale: Scaled,
+) -> Result<(), DriverError> {
+    for _ in 0..TRIES {
+        match cluster
+            .set_scale(namespace, deployment, &scale, 0, Run::Dry)
+            .await
+        {
+            Err(DriverError::Conflict { .. }) => scale = cluster.scale(namespace, deployment).await?,
+            proved => return proved.map(drop),
+        }
+    }
+    cluster
+        .set_scale(namespace, deployment, &scale, 0, Run::Dry)
+        .await
+        .map(drop)
+}

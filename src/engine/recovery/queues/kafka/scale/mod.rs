@@ -1,0 +1,257 @@
+//! A retry topic held by scale: its consumers' Deployment goes to zero, and back to exactly what it was, with the quota of the
+//! release set before the first of them comes.
+
+pub(in crate::engine::recovery) mod before;
+
+use tokio::time::Instant;
+
+use crate::{
+    drivers::{
+        error::DriverError,
+        kafka::Position,
+        kubernetes::{Kubernetes, Run, Scaled},
+    },
+    engine::recovery::{Scene, StepEnd, by_hand, queues::count, seen, unread},
+    model::{
+        kubernetes::ScaleSeen,
+        playbook::{KafkaQueue, QueueHold},
+        recovery::{Leftover, StepId, StepState},
+        undo::ChangeIntent,
+    },
+};
+
+use super::{COMMIT, Topic};
+
+/// The consumers' Deployment, and how it was scaled before.
+pub(in crate::engine::recovery::queues) struct Scale<'a> {
+    cluster: &'a Kubernetes,
+    before: &'a ScaleSeen,
+}
+
+/// How the queue of the playbook is held by scale, if it is.
+///
+/// # Errors
+/// [`DriverError`] if the environment has no Kubernetes, or the snapshot not the Deployment.
+pub(in crate::engine::recovery::queues) fn scale<'a>(
+    scene: &'a Scene,
+    index: usize,
+    queue: &KafkaQueue,
+) -> Result<Option<Scale<'a>>, DriverError> {
+    let QueueHold::Scale { deployment, .. } = &queue.hold else {
+        return Ok(None);
+    };
+    let before = scene.snapshot.kubernetes.scales.iter().find(|s| s.entry == index);
+    let before = before.ok_or_else(|| DriverError::Conflict {
+        what: format!("deployment {deployment}"),
+        answer: "the snapshot does not have it: untouched".into(),
+    })?;
+    let cluster = scene.drivers.kubernetes()?;
+    Ok(Some(Scale { cluster, before }))
+}
+
+impl Scale<'_> {
+    fn what(&self) -> String {
+        format!("deployment {}/{}", self.before.namespace, self.before.deployment)
+    }
+
+    fn by_hand(&self) -> String {
+        let ScaleSeen {
+            namespace,
+            deployment,
+            replicas,
+            ..
+        } = self.before;
+        by_hand::kubernetes::scale(self.cluster, namespace, deployment, *replicas)
+    }
+
+    async fn now(&self, scene: &Scene, deadline: Instant) -> Result<Scaled, DriverError> {
+        let ScaleSeen {
+            namespace,
+            deployment,
+            ..
+        } = self.before;
+        scene
+            .persist(deadline, || self.cluster.scale(namespace, deployment))
+            .await
+    }
+
+    /// What nobody of this run has set: not touched.
+    fn is_anothers(&self, now: &Scaled) -> Option<String> {
+        let ScaleSeen { uid, replicas, .. } = self.before;
+        if now.uid != *uid {
+            return Some("it is another one than before the drill, of the same name".into());
+        }
+        (now.replicas != 0 && now.replicas != *replicas).then(|| {
+            format!(
+                "somebody else has scaled it to {} ({replicas} before the drill): not touched",
+                now.replicas
+            )
+        })
+    }
+
+    /// Scales it to what is meant, writes that down first, and reads it back. Never over what somebody else has set.
+    async fn set(&self, scene: &Scene, to: u32, deadline: Instant) -> Result<(), DriverError> {
+        let ScaleSeen {
+            namespace,
+            deployment,
+            replicas,
+            ..
+        } = self.before;
+        let mut intended = false;
+        loop {
+            let now = self.now(scene, deadline).await?;
+            let conflict = |answer: String| DriverError::Conflict {
+                what: self.what(),
+                answer,
+            };
+            if let Some(why) = self.is_anothers(&now) {
+                return Err(conflict(why));
+            }
+            if now.replicas == to {
+                return Ok(());
+            }
+            if !intended {
+                let change = ChangeIntent::Scale {
+                    namespace: namespace.clone(),
+                    deployment: deployment.clone(),
+                    before: *replicas,
+                    to,
+                };
+                scene.bus.intend(change).await;
+                intended = true;
+            }
+            match self
+                .cluster
+                .set_scale(namespace, deployment, &now, to, Run::Wet)
+                .await
+            {
+                // Its status changes as its pods come and go: read again.
+                Ok(_) | Err(DriverError::Conflict { .. }) => {}
+                Err(error) if error.may_pass() => {}
+                Err(error) => return Err(error),
+            }
+            if Instant::now() >= deadline {
+                return Err(conflict(format!(
+                    "to be scaled to {to}, and not so when read back"
+                )));
+            }
+            scene.pause().await;
+        }
+    }
+
+    /// What is not as before.
+    pub(super) async fn differences(&self, scene: &Scene) -> Vec<Leftover> {
+        let (step, hand) = (StepId::Release, Some(self.by_hand()));
+        let before = self.before.replicas;
+        match self.now(scene, scene.deadline()).await {
+            Err(error @ DriverError::NotThere { .. }) => {
+                vec![seen(step, self.what(), error.to_string(), None)]
+            }
+            Err(error) => vec![unread(step, self.what(), &error, hand)],
+            Ok(now) if now.uid != self.before.uid || now.replicas != before => {
+                let why = self.is_anothers(&now);
+                let why = why.unwrap_or_else(|| format!("{before} before the drill"));
+                let what = format!("{}: {} replicas", self.what(), now.replicas);
+                vec![seen(step, what, why, hand)]
+            }
+            Ok(_) => Vec::new(),
+        }
+    }
+}
+
+/// Holds the topic if its backlog has grown: no replica, no pod, and the group stands still.
+pub(super) async fn hold(
+    scene: &Scene,
+    topic: &Topic<'_>,
+    scale: &Scale<'_>,
+) -> Result<StepEnd, DriverError> {
+    let now = topic.settled(scene).await?;
+    let backlog = format!("backlog {}", count(now.backlog()));
+    if now.backlog() <= topic.back_at() {
+        return Ok(StepEnd::new(StepState::Nothing, backlog));
+    }
+    let (what, was) = (scale.what(), scale.before.replicas);
+    if was == 0 {
+        let detail = format!("{backlog}; {what} was at 0 replicas before the drill: nobody consumes it");
+        return Ok(StepEnd::new(StepState::Nothing, detail));
+    }
+    scene.working(StepId::Retry, format!("{backlog}; {what} {was} → 0"));
+    let deadline = scene.deadline();
+    if let Err(error) = scale.set(scene, 0, deadline).await {
+        let left = unread(
+            StepId::Retry,
+            format!("{} is not held, {backlog}", topic.what()),
+            &error,
+            None,
+        );
+        return Ok(StepEnd::of(StepState::Failed, error.to_string(), vec![left]));
+    }
+    // Pods have half a minute to end, unless they say otherwise.
+    let deadline = Instant::now() + 3 * std::time::Duration::from(scene.drivers.patience().step);
+    let mut still_since: Option<(Instant, Position)> = None;
+    loop {
+        let pods = scale.now(scene, deadline).await?;
+        let left = scale.cluster.pods(&scale.before.namespace, &pods.selector).await;
+        let left = left.map_or(pods.running as usize, |pods| pods.len());
+        let now = topic.position(scene).await?;
+        let (at, from) = still_since.get_or_insert_with(|| (Instant::now(), now.clone()));
+        if left > 0 || now.moved_since(from) > 0 {
+            (*at, *from) = (Instant::now(), now.clone());
+        }
+        let backlog = format!("backlog {}", count(now.backlog()));
+        if at.elapsed() >= COMMIT {
+            let detail = format!(
+                "{backlog}, no progress for {} s; {what} {was} → 0, no pod is left",
+                COMMIT.as_secs()
+            );
+            return Ok(StepEnd::new(StepState::Held, detail));
+        }
+        if Instant::now() >= deadline {
+            let why = match left {
+                0 => format!("{what} has no pod, and the group goes on: other consumers are in it"),
+                n => format!("{what} is at 0 replicas, and {n} of its pods have not ended"),
+            };
+            let left = seen(
+                StepId::Retry,
+                format!("{} is not held, {backlog}", topic.what()),
+                why.clone(),
+                None,
+            );
+            return Ok(StepEnd::of(StepState::Failed, why, vec![left]));
+        }
+        scene.working(
+            StepId::Retry,
+            format!("{backlog}; {what} {was} → 0, {left} pods left"),
+        );
+        scene.pause().await;
+    }
+}
+
+/// Brings the consumers back, as many as there were. With a backlog they find a quota that lets it go at its rate from the first
+/// message on. An end, if there is nothing to let go.
+pub(super) async fn let_go(
+    scene: &Scene,
+    topic: &Topic<'_>,
+    scale: &Scale<'_>,
+    now: &Position,
+) -> Result<Option<StepEnd>, DriverError> {
+    let was = scale.before.replicas;
+    let is_over = now.backlog() > topic.back_at();
+    if was == 0 && is_over {
+        let detail = format!(
+            "backlog {}; {} was at 0 replicas before the drill and stays so: nothing is let go",
+            count(now.backlog()),
+            scale.what()
+        );
+        let left = topic.differences(scene, now).await;
+        return Ok(Some(StepEnd::of(StepState::Nothing, detail, left)));
+    }
+    let deadline = scene.deadline();
+    if is_over && scale.now(scene, deadline).await?.replicas == 0 {
+        let bytes = topic.queue.rate * topic.weight(now).await.message;
+        topic.limit(scene, bytes).await?;
+    }
+    scene.working(StepId::Release, format!("{} 0 → {was}", scale.what()));
+    scale.set(scene, was, deadline).await?;
+    Ok(None)
+}

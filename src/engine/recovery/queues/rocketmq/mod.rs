@@ -1,0 +1,391 @@
+//! A consumer group of RocketMQ: its difference from the snapshot, and its switch on every master broker.
+
+mod before;
+mod hold;
+mod release;
+
+pub(super) use self::{before::read_group, hold::hold, release::release};
+
+use std::{collections::BTreeMap, time::Duration};
+
+use futures::FutureExt;
+use tokio::{
+    sync::Mutex,
+    time::{Instant, timeout},
+};
+
+use crate::{
+    drivers::{
+        error::{DriverError, Effect},
+        rocketmq::{GroupConfig, Offsets, RocketmqCluster},
+    },
+    engine::recovery::{Scene, by_hand, seen, together, unread},
+    model::{
+        environment::Rocketmq,
+        group::GroupSeen,
+        playbook::RocketmqQueue,
+        recovery::{Leftover, StepId},
+        snapshot::RetryQueueSeen,
+        undo::ChangeIntent,
+    },
+};
+
+use super::count;
+
+/// Between two looks at offsets.
+pub(super) const LOOK: Duration = Duration::from_millis(250);
+/// Consumers tell their offsets every five seconds unless they say otherwise: what a look within that time shows may be older.
+pub(super) const COMMIT: Duration = Duration::from_secs(6);
+
+/// What a look at one broker may take: one that is slow must not keep the others unwatched.
+const GLANCE: Duration = Duration::from_secs(1);
+
+/// A consumer group, and how it was before.
+pub(super) struct Group<'a> {
+    pub(super) queue: &'a RocketmqQueue,
+    pub(super) cluster: RocketmqCluster,
+    pub(super) before: &'a RetryQueueSeen,
+    /// How the cluster is reached, for the commands by hand.
+    pub(super) reached: Option<&'a Rocketmq>,
+    /// Where each master is now: those of the snapshot, and those that have joined since.
+    masters: Mutex<BTreeMap<String, String>>,
+    /// When a switch was asked for last whose answer never came: it may still land.
+    unanswered: Mutex<Option<Instant>>,
+}
+
+/// How far a group is, and at which brokers that is not known.
+#[derive(Debug, Default)]
+pub(super) struct Position {
+    pub(super) seen: BTreeMap<String, Offsets>,
+    pub(super) missing: Vec<(String, DriverError)>,
+}
+
+impl Position {
+    pub(super) fn backlog(&self) -> u64 {
+        self.seen.values().map(|offsets| offsets.backlog()).sum()
+    }
+
+    pub(super) fn moved_since(&self, earlier: &Position) -> u64 {
+        let moved = self.seen.iter().map(|(broker, now)| {
+            let then = earlier.seen.get(broker);
+            then.map_or(0, |then| now.moved_since(then))
+        });
+        moved.sum()
+    }
+}
+
+impl<'a> Group<'a> {
+    pub(super) fn new(
+        queue: &'a RocketmqQueue,
+        cluster: RocketmqCluster,
+        before: &'a RetryQueueSeen,
+        reached: Option<&'a Rocketmq>,
+    ) -> Self {
+        let masters = before
+            .groups
+            .iter()
+            .map(|g| (g.broker.clone(), g.address.clone()));
+        Self {
+            queue,
+            cluster,
+            before,
+            reached,
+            masters: Mutex::new(masters.collect()),
+            unanswered: Mutex::default(),
+        }
+    }
+
+    pub(super) fn what(&self) -> String {
+        let RocketmqQueue { cluster, group, .. } = self.queue;
+        format!("group {group} at RocketMQ {cluster}")
+    }
+
+    fn what_at(&self, broker: &str) -> String {
+        format!("{} on {broker}", self.what())
+    }
+
+    /// A backlog is back where it was below this: what a tenth of a second lets go is on its way, not waiting.
+    pub(super) fn back_at(&self) -> u64 {
+        let moving = (self.queue.rate / 10.0).ceil() as u64;
+        self.before.backlog + moving.max(self.before.backlog / 10)
+    }
+
+    /// The brokers at which the drill found the group switched on: the only ones that are switched.
+    pub(super) fn switched(&self) -> Vec<&'a GroupSeen> {
+        self.before.groups.iter().filter(|g| g.enabled).collect()
+    }
+
+    /// Where a broker's master is, as far as is known.
+    async fn address(&self, broker: &str) -> String {
+        let masters = self.masters.lock().await;
+        masters.get(broker).cloned().unwrap_or_default()
+    }
+
+    /// Asks where the masters are now. A master that is away keeps its place: it is asked there.
+    pub(super) async fn find(&self) -> Result<(), DriverError> {
+        let now = self.cluster.masters(&self.queue.topic).await?;
+        self.masters.lock().await.extend(now);
+        Ok(())
+    }
+
+    /// Brokers that are there now and were not when the snapshot was read.
+    pub(super) async fn joined(&self) -> Vec<String> {
+        let known = |broker: &&String| self.before.groups.iter().any(|g| &&g.broker == broker);
+        let masters = self.masters.lock().await;
+        masters.keys().filter(|b| !known(b)).cloned().collect()
+    }
+
+    /// One look at every broker. One that does not answer at once is missing.
+    pub(super) async fn look(&self) -> Position {
+        let masters = self.masters.lock().await.clone();
+        let looks = masters.into_keys().map(|broker| self.glance(broker).boxed());
+        sorted(together(looks).await)
+    }
+
+    /// How far the group is; each broker is asked until it answers or the step's time is over.
+    pub(super) async fn position(&self, scene: &Scene) -> Position {
+        let deadline = scene.deadline();
+        let masters = self.masters.lock().await.clone();
+        let looks = masters
+            .into_keys()
+            .map(|broker| self.patient_look(scene, deadline, broker).boxed());
+        sorted(together(looks).await)
+    }
+
+    /// The position as soon as it is back where it was, or the nearest to it that one commit's time shows.
+    pub(super) async fn settled(&self, scene: &Scene) -> Position {
+        let mut best = self.position(scene).await;
+        let until = Instant::now() + COMMIT;
+        while best.backlog() > self.back_at() && Instant::now() < until {
+            tokio::time::sleep(LOOK).await;
+            let now = self.look().await;
+            let no_worse = now.missing.len() <= best.missing.len();
+            if no_worse && now.backlog() < best.backlog() {
+                best = now;
+            }
+        }
+        best
+    }
+
+    /// A master that cannot be reached may have come up elsewhere: the next try asks there.
+    async fn moved_away<T>(&self, ended: Result<T, DriverError>) -> Result<T, DriverError> {
+        if matches!(ended, Err(DriverError::Unreachable { .. })) {
+            // The name servers may be away as well: then the place that is known is tried again.
+            let _ = self.find().await;
+        }
+        ended
+    }
+
+    async fn glance(&self, broker: String) -> (String, Result<Offsets, DriverError>) {
+        let offsets = timeout(GLANCE, self.offsets(&broker)).await.unwrap_or_else(|_| {
+            Err(DriverError::TimedOut {
+                what: self.what_at(&broker),
+                after: GLANCE.into(),
+            })
+        });
+        (broker, offsets)
+    }
+
+    async fn patient_look(
+        &self,
+        scene: &Scene,
+        deadline: Instant,
+        broker: String,
+    ) -> (String, Result<Offsets, DriverError>) {
+        let offsets = scene.persist(deadline, || self.offsets(&broker)).await;
+        (broker, offsets)
+    }
+
+    async fn offsets(&self, broker: &str) -> Result<Offsets, DriverError> {
+        let address = self.address(broker).await;
+        let offsets = self
+            .cluster
+            .offsets(&address, &self.queue.group, &self.queue.topic)
+            .await;
+        self.moved_away(offsets).await
+    }
+
+    async fn config(&self, broker: &str) -> Result<GroupConfig, DriverError> {
+        let address = self.address(broker).await;
+        let config = self.cluster.config(&address, &self.queue.group).await;
+        self.moved_away(config).await
+    }
+
+    /// Switches the group on or off at one broker, written down first, and reads it back. What stands so already is not touched.
+    /// Tries until the deadline.
+    pub(super) async fn switch(
+        &self,
+        scene: &Scene,
+        at: &GroupSeen,
+        on: bool,
+        deadline: Instant,
+    ) -> Result<(), DriverError> {
+        let read = || self.config(&at.broker);
+        if scene.persist(deadline, read).await?.is_enabled() == on {
+            return Ok(());
+        }
+        let change = ChangeIntent::Group {
+            cluster: self.queue.cluster.clone(),
+            broker: at.broker.clone(),
+            group: self.queue.group.clone(),
+            before: at.enabled,
+            to: on,
+        };
+        scene.bus.intend(change).await;
+        // Read anew at each try: somebody else may have changed another field meanwhile.
+        let written = scene.persist(deadline, || self.write(at, on)).await?;
+        let now = scene.persist(deadline, read).await?;
+        match now.says_the_same(&written) {
+            true => Ok(()),
+            false => Err(DriverError::Conflict {
+                what: self.what_at(&at.broker),
+                answer: format!(
+                    "switched {}, but its config is another than the one that was written",
+                    word(on)
+                ),
+            }),
+        }
+    }
+
+    async fn write(&self, at: &GroupSeen, on: bool) -> Result<GroupConfig, DriverError> {
+        let config = self.config(&at.broker).await?.switched(on);
+        let address = self.address(&at.broker).await;
+        let written = self.cluster.write(&address, &self.queue.group, &config).await;
+        if written.as_ref().is_err_and(|e| e.certainty() == Effect::Unknown) {
+            *self.unanswered.lock().await = Some(Instant::now());
+        }
+        written.map(|()| config)
+    }
+
+    /// Waits until a switch without an answer has landed or never will. Whether there was one.
+    pub(super) async fn has_landed(&self, scene: &Scene) -> bool {
+        let Some(at) = self.unanswered.lock().await.take() else {
+            return false;
+        };
+        tokio::time::sleep_until(at + scene.drivers.patience().late.into()).await;
+        true
+    }
+
+    /// Switches the group at brokers at the same time, each on its own. What could not be done, by broker.
+    pub(super) async fn switch_at(
+        &self,
+        scene: &Scene,
+        brokers: Vec<&'a GroupSeen>,
+        on: bool,
+        deadline: Instant,
+    ) -> Vec<(&'a GroupSeen, DriverError)> {
+        let all = brokers
+            .iter()
+            .map(|at| self.switch(scene, at, on, deadline).boxed());
+        let ended = together(all).await;
+        let failed = brokers.into_iter().zip(ended);
+        failed
+            .filter_map(|(at, ended)| Some((at, ended.err()?)))
+            .collect()
+    }
+
+    /// The command that switches the group as it was, keeping what else the config says now.
+    async fn by_hand(&self, at: &GroupSeen, on: bool, now: Option<&GroupConfig>) -> Option<String> {
+        let before = GroupConfig::read(&at.config).ok();
+        let config = now.or(before.as_ref())?.switched(on);
+        let login = self.reached?.login.as_ref();
+        let address = self.address(&at.broker).await;
+        Some(by_hand::rocketmq::write_config(&address, &config, login))
+    }
+
+    /// What could not be switched at a broker.
+    pub(super) async fn not_switched(
+        &self,
+        step: StepId,
+        at: &GroupSeen,
+        on: bool,
+        error: &DriverError,
+    ) -> Leftover {
+        let what = format!("{} is not switched {}", self.what_at(&at.broker), word(on));
+        unread(step, what, error, self.by_hand(at, on, None).await)
+    }
+
+    /// What is not as before at this position, and what somebody else has changed.
+    pub(super) async fn differences(&self, scene: &Scene, now: &Position) -> (Vec<Leftover>, Vec<String>) {
+        let deadline = scene.deadline();
+        let groups = self.before.groups.iter();
+        let brokers = groups.map(|at| self.difference(scene, deadline, at).boxed());
+        let (mut left, mut changed) = (Vec::new(), Vec::new());
+        for (one, other) in together(brokers).await {
+            left.extend(one);
+            changed.extend(other);
+        }
+        let (what, topic) = (self.what(), &self.queue.topic);
+        for (broker, error) in &now.missing {
+            let what = format!("backlog of {} on {broker}", self.what());
+            left.push(unread(StepId::Release, what, error, None));
+        }
+        if now.backlog() > self.back_at() {
+            let why = format!(
+                "{} waiting in {topic}, {} before",
+                count(now.backlog()),
+                count(self.before.backlog)
+            );
+            left.push(seen(StepId::Release, what, why, None));
+        }
+        (left, changed)
+    }
+
+    async fn difference(
+        &self,
+        scene: &Scene,
+        deadline: Instant,
+        at: &GroupSeen,
+    ) -> (Option<Leftover>, Option<String>) {
+        let what = self.what_at(&at.broker);
+        match scene.persist(deadline, || self.config(&at.broker)).await {
+            Ok(now) if now.is_enabled() != at.enabled => {
+                let what = format!("{what} is switched {}", word(now.is_enabled()));
+                let hand = self.by_hand(at, at.enabled, Some(&now)).await;
+                let why = format!("it was {}", word(at.enabled));
+                (Some(seen(StepId::Release, what, why, hand)), None)
+            }
+            Ok(now) => {
+                let same = GroupConfig::read(&at.config).is_ok_and(|before| before.says_the_same(&now));
+                (None, (!same).then(|| at.broker.clone()))
+            }
+            Err(error) => {
+                let hand = self.by_hand(at, at.enabled, None).await;
+                (Some(unread(StepId::Release, what, &error, hand)), None)
+            }
+        }
+    }
+
+    pub(super) fn unread(&self, step: StepId, error: &DriverError) -> Leftover {
+        unread(step, self.what(), error, None)
+    }
+}
+
+fn sorted(looks: Vec<(String, Result<Offsets, DriverError>)>) -> Position {
+    let mut position = Position::default();
+    for (broker, offsets) in looks {
+        match offsets {
+            Ok(offsets) => {
+                position.seen.insert(broker, offsets);
+            }
+            Err(error) => position.missing.push((broker, error)),
+        }
+    }
+    position
+}
+
+fn word(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
+}
+
+/// What is not as before, or cannot be read.
+pub(super) async fn not_as_before(scene: &Scene, group: &Group<'_>) -> Vec<Leftover> {
+    let mut left = Vec::new();
+    if let Err(error) = scene.persist(scene.deadline(), || group.find()).await {
+        let what = format!("brokers of {} that may have joined", group.what());
+        left.push(unread(StepId::Release, what, &error, None));
+    }
+    let now = group.settled(scene).await;
+    left.extend(group.differences(scene, &now).await.0);
+    left
+}

@@ -1,0 +1,98 @@
+//! What a restore takes for healthy in Kubernetes, and what it cannot know.
+
+use crate::{
+    engine::recovery::Change,
+    model::{
+        kubernetes::{PodSeen, ServingSeen},
+        plan::Plan,
+        playbook::{Gateway, KafkaQueue, QueueHold, Restart, RetryQueue},
+        recovery::{Certainty, Leftover, StepId},
+        snapshot::KubernetesSeen,
+    },
+};
+
+/// Pods Ready, and in the Services that select by their label. Scales stay as they are.
+pub(super) fn healthy(now: &KubernetesSeen) -> KubernetesSeen {
+    let pods = now.pods.iter().map(|pod| PodSeen {
+        ready: true,
+        ..pod.clone()
+    });
+    let serving = now.serving.iter().map(|pod| ServingSeen {
+        ready: true,
+        label: pod.serves_with.clone().or_else(|| pod.label.clone()),
+        ..pod.clone()
+    });
+    KubernetesSeen {
+        pods: pods.collect(),
+        serving: serving.collect(),
+        scales: now.scales.clone(),
+    }
+}
+
+/// What could not be read, or does not say of itself how it was.
+pub(super) fn unproved(plan: &Plan, healthy: &KubernetesSeen) -> Vec<Leftover> {
+    let playbook = &plan.drill.recovery;
+    let unknown = |step, what: String, why: &str| Leftover {
+        step,
+        what,
+        why: why.to_owned(),
+        by_hand: None,
+        certainty: Certainty::Unknown,
+    };
+    let unread = "it could not be read when the restore began: how it was is not known";
+    let targets = &plan.drill.targets.instances;
+    let mut all = Vec::new();
+    if let Some(Gateway::Pods(gateway)) = &playbook.gateway {
+        let missing = targets
+            .iter()
+            .filter(|i| !healthy.serving.iter().any(|s| s.instance == **i));
+        let key = &gateway.key;
+        all.extend(missing.map(|i| unknown(StepId::Traffic, format!("label {key} of {i}'s pod"), unread)));
+        let several = healthy.serving.iter().filter(|s| s.serves_with.is_none());
+        let why = "its Services select different values: which one it had is not known";
+        all.extend(several.map(|s| unknown(StepId::Traffic, format!("label {key} of {}", s.pod), why)));
+    }
+    if playbook
+        .pools
+        .iter()
+        .any(|p| matches!(p.if_stuck, Some(Restart::Kubernetes(_))))
+    {
+        let missing = targets
+            .iter()
+            .filter(|i| !healthy.pods.iter().any(|p| p.instance == **i));
+        all.extend(missing.map(|i| unknown(StepId::Pools, format!("pod of {i}"), unread)));
+    }
+    for (entry, queue) in playbook.retry_queues.iter().enumerate() {
+        let RetryQueue::Kafka(KafkaQueue {
+            hold: QueueHold::Scale { deployment, .. },
+            ..
+        }) = queue
+        else {
+            continue;
+        };
+        let what = format!("replicas of deployment {deployment}");
+        match healthy.scales.iter().find(|s| s.entry == entry) {
+            None => all.push(unknown(StepId::Release, what, unread)),
+            Some(seen) if seen.replicas == 0 => {
+                let why = "it is at 0; how many it had before the accident is not known";
+                all.push(unknown(StepId::Release, what, why));
+            }
+            Some(_) => {}
+        }
+    }
+    all
+}
+
+/// What a restore would change.
+pub(super) fn changes(now: &KubernetesSeen, healthy: &KubernetesSeen) -> Vec<Change> {
+    let labels = now.serving.iter().zip(&healthy.serving);
+    let value = |pod: &ServingSeen| pod.label.clone().unwrap_or_else(|| "not there".into());
+    labels
+        .filter(|(now, healthy)| now.label != healthy.label)
+        .map(|(now, healthy)| Change {
+            what: format!("label of {}", now.pod),
+            now: value(now),
+            then: format!("{}, at once", value(healthy)),
+        })
+        .collect()
+}

@@ -1,0 +1,351 @@
+//! A restore has no snapshot from before an accident: what a healthy system looks like stands in for it.
+
+mod kubernetes;
+
+use crate::{
+    drivers::Drivers,
+    model::{
+        event::{Check, CheckOutcome},
+        ids::InstanceName,
+        plan::Plan,
+        playbook::{Breakers, Flags, Gateway, RetryQueue},
+        recovery::{Certainty, Leftover, StepId},
+        snapshot::{
+            BreakerSeen, BreakerState, FlagsSeen, GatewayServer, GatewayState, RetryQueueSeen, Snapshot,
+        },
+    },
+};
+
+use super::{
+    breakers::{
+        before::{read_breakers, read_rules},
+        state_word,
+    },
+    flags::before::read_flags,
+    gateway::haproxy::read_gateway,
+    queues::{before::read_queues, count},
+    snapshot::{bounded, kubernetes::read_kubernetes},
+};
+
+/// How the system stands, and how it is to stand.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Restoring {
+    /// As it was read.
+    pub now: Snapshot,
+    /// As it is when healthy: servers ready at the weight of their configuration, breakers closed, no flag, queues
+    /// flowing and empty. What someone has decided by hand (a breaker forced open, a server in maintenance) stays, and so do
+    /// lists of rules.
+    pub healthy: Snapshot,
+    /// What could not be read.
+    pub checks: Vec<Check>,
+    /// What somebody has decided by hand, one line each: left as it is.
+    pub decided: Vec<String>,
+    /// What could not be read, and without that cannot be put back nor proved.
+    pub unknown: Vec<Leftover>,
+}
+
+/// One thing that a restore would change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// What, and where.
+    pub what: String,
+    /// How it stands.
+    pub now: String,
+    /// What becomes of it.
+    pub then: String,
+}
+
+/// Reads everything that the playbook would put back. Changes nothing.
+pub async fn read_restoring(plan: &Plan, drivers: &Drivers) -> Restoring {
+    let (gateway, breakers, rules, flags, queues, (kubernetes, in_kubernetes)) = tokio::join!(
+        bounded(drivers, "gateway", read_gateway(plan, drivers)),
+        bounded(drivers, "breakers", read_breakers(plan, drivers)),
+        bounded(drivers, "lists of rules", read_rules(plan, drivers)),
+        bounded(drivers, "flags", read_flags(plan, drivers)),
+        bounded(drivers, "retry queues", read_queues(plan, drivers)),
+        read_kubernetes(plan, drivers),
+    );
+    // An incident is no time to refuse: what cannot be read now is tried again by the step whose matter it is.
+    let read = [
+        gateway.checks,
+        breakers.checks,
+        rules.checks,
+        flags.checks,
+        queues.checks,
+        in_kubernetes,
+    ];
+    let checks = read
+        .concat()
+        .into_iter()
+        .filter(|check| check.outcome == CheckOutcome::Refused)
+        .map(|check| Check {
+            outcome: CheckOutcome::Warned,
+            ..check
+        })
+        .collect();
+    let now = Snapshot {
+        gateway: gateway.found,
+        breakers: breakers.found,
+        rules: rules.found,
+        flags: flags.found,
+        retry_queues: queues.found,
+        kubernetes,
+        foreign: Vec::new(),
+    };
+    let healthy = Snapshot {
+        gateway: now.gateway.iter().map(healthy_server).collect(),
+        breakers: healthy_breakers(plan, &now.breakers),
+        rules: now.rules.clone(),
+        flags: (0..plan.drill.recovery.flags.len())
+            .map(|entry| healthy_flags(entry, &now.flags))
+            .collect(),
+        retry_queues: now.retry_queues.iter().map(healthy_queue).collect(),
+        kubernetes: kubernetes::healthy(&now.kubernetes),
+        foreign: Vec::new(),
+    };
+    Restoring {
+        decided: decided(plan, &now),
+        unknown: unproved(plan, &healthy),
+        now,
+        healthy,
+        checks,
+    }
+}
+
+/// What a restore cannot prove to the end, because the healthy state does not have it. A keeper that takes over comes to
+/// the same list.
+pub fn unproved(plan: &Plan, healthy: &Snapshot) -> Vec<Leftover> {
+    let playbook = &plan.drill.recovery;
+    let unknown = |step, what: String, why: &str| Leftover {
+        step,
+        what,
+        why: why.to_owned(),
+        by_hand: None,
+        certainty: Certainty::Unknown,
+    };
+    let unread = "it could not be read when the restore began: how it was is not known";
+    let mut all = Vec::new();
+    if let Some(Gateway::Haproxy { sockets, .. }) = &playbook.gateway {
+        let targets = || plan.drill.targets.instances.iter();
+        let places = sockets.iter().flat_map(|at| targets().map(move |i| (at, i)));
+        let missing =
+            places.filter(|(at, i)| !healthy.gateway.iter().any(|s| &&s.at == at && &&s.instance == i));
+        all.extend(missing.map(|(at, i)| unknown(StepId::Traffic, format!("{i} at gateway {at}"), unread)));
+    }
+    for (entry, breakers) in playbook.breakers.iter().enumerate() {
+        let Breakers::Sentinel { callers, .. } = breakers else {
+            continue;
+        };
+        let instances = plan
+            .environment
+            .services
+            .get(callers)
+            .into_iter()
+            .flat_map(|i| i.keys());
+        let seen = |i: &&InstanceName| {
+            healthy
+                .rules
+                .iter()
+                .any(|r| r.entry == entry && r.instances.contains(*i))
+        };
+        let missing = instances.filter(|i| !seen(i));
+        all.extend(missing.map(|i| unknown(StepId::Breakers, format!("rules of Sentinel on {i}"), unread)));
+    }
+    for (entry, _) in playbook.retry_queues.iter().enumerate() {
+        let Some(queue) = healthy.retry_queues.iter().find(|q| q.entry == entry) else {
+            all.push(unknown(
+                StepId::Release,
+                format!("retry queue {}", entry + 1),
+                unread,
+            ));
+            continue;
+        };
+        // No limit says of itself whether it is the one of before, or what another recovery has left.
+        let why = "it limits now; whether it did so before the accident is not known";
+        let quotas = queue.quotas.iter().filter_map(|q| Some((q, q.bytes?)));
+        all.extend(
+            queue
+                .rate
+                .map(|r| unknown(StepId::Release, format!("rate of {r}/s of a retry queue"), why)),
+        );
+        let off = queue.groups.iter().filter(|g| !g.enabled);
+        let why_off = "it is off now; whether it was so before the accident is not known";
+        all.extend(off.map(|g| {
+            unknown(
+                StepId::Release,
+                format!("the group's switch on {}", g.broker),
+                why_off,
+            )
+        }));
+        all.extend(
+            quotas.map(|(q, b)| unknown(StepId::Release, format!("quota of {}: {b} B/s", q.payer), why)),
+        );
+    }
+    all.extend(kubernetes::unproved(plan, &healthy.kubernetes));
+    let mut hypotheses = plan.drill.guard.steady_state.iter();
+    if hypotheses.all(|h| h.limit.needs_baseline()) {
+        let why = "the guard has no absolute limit, and there is no baseline to compare with";
+        all.push(unknown(StepId::Verify, "whether users are well".into(), why));
+    }
+    all
+}
+
+fn decided(plan: &Plan, now: &Snapshot) -> Vec<String> {
+    let servers = now.gateway.iter().filter(|s| s.state == GatewayState::Maint);
+    let servers = servers.map(|s| format!("{} is in maintenance", place(plan, s)));
+    let breakers = now.breakers.iter().filter(|b| is_decided(b.state)).map(|b| {
+        let state = state_word(b.state);
+        format!("breaker {} on {} is {state}", b.name, b.instance)
+    });
+    // No list of rules says of itself whether it is the one of before.
+    let rules = now.rules.iter().map(|seen| {
+        let (count, which) = (seen.list.len(), seen.rules);
+        let places: Vec<&str> = seen.instances.iter().map(InstanceName::as_str).collect();
+        format!("{count} {which} rules on {}", places.join(", "))
+    });
+    servers.chain(breakers).chain(rules).collect()
+}
+
+/// `order-0 at the gateway`, or `order-0 at lb-b` where there are several load balancers.
+fn place(plan: &Plan, server: &GatewayServer) -> String {
+    match &plan.drill.recovery.gateway {
+        Some(Gateway::Haproxy { sockets, .. }) if sockets.len() > 1 => {
+            format!("{} at {}", server.instance, server.at)
+        }
+        _ => format!("{} at the gateway", server.instance),
+    }
+}
+
+/// No breaker comes into such a state by itself.
+fn is_decided(state: BreakerState) -> bool {
+    matches!(
+        state,
+        BreakerState::ForcedOpen | BreakerState::Disabled | BreakerState::MetricsOnly
+    )
+}
+
+fn healthy_server(now: &GatewayServer) -> GatewayServer {
+    match now.state {
+        GatewayState::Maint => now.clone(),
+        GatewayState::Ready | GatewayState::Drain => GatewayServer {
+            weight: now.initial_weight,
+            state: GatewayState::Ready,
+            running: true,
+            ..now.clone()
+        },
+    }
+}
+
+/// Breakers that could not be read are to be closed as well: the step reads them again.
+fn healthy_breakers(plan: &Plan, now: &[BreakerSeen]) -> Vec<BreakerSeen> {
+    let mut all = Vec::new();
+    for (entry, breakers) in plan.drill.recovery.breakers.iter().enumerate() {
+        let Breakers::Resilience4j { callers, names, .. } = breakers else {
+            continue;
+        };
+        let instances = plan.environment.services.get(callers).into_iter().flatten();
+        for ((instance, _), name) in instances.flat_map(|i| names.iter().map(move |n| (i, n))) {
+            let seen = now
+                .iter()
+                .find(|b| b.entry == entry && &b.instance == instance && &b.name == name);
+            let state = match seen.map(|b| b.state) {
+                Some(state) if is_decided(state) => state,
+                _ => BreakerState::Closed,
+            };
+            all.push(BreakerSeen {
+                entry,
+                instance: instance.clone(),
+                name: name.clone(),
+                state,
+            });
+        }
+    }
+    all
+}
+
+/// None at all; how they are removed stays as it was found.
+fn healthy_flags(entry: usize, now: &[FlagsSeen]) -> FlagsSeen {
+    let seen = now.iter().find(|f| f.entry == entry);
+    FlagsSeen {
+        entry,
+        keys: Vec::new(),
+        kept: Vec::new(),
+        removal: seen.map(|f| f.removal).unwrap_or_default(),
+    }
+}
+
+fn healthy_queue(now: &RetryQueueSeen) -> RetryQueueSeen {
+    RetryQueueSeen {
+        backlog: 0,
+        held: false,
+        ..now.clone()
+    }
+}
+
+impl Restoring {
+    /// What the playbook would change, one thing each. Empty: everything that was read is healthy.
+    pub fn changes(&self, plan: &Plan) -> Vec<Change> {
+        let playbook = &plan.drill.recovery;
+        let servers = self.now.gateway.iter().zip(&self.healthy.gateway);
+        let servers = servers
+            .filter(|(now, healthy)| now != healthy)
+            .map(|(now, healthy)| Change {
+                what: place(plan, now),
+                now: format!("weight {}, {:?}", now.weight, now.state).to_lowercase(),
+                then: format!("weight {}, in stages", healthy.weight),
+            });
+        let breakers = self.now.breakers.iter().filter_map(|now| {
+            let healthy = self
+                .healthy
+                .breakers
+                .iter()
+                .find(|h| (h.entry, &h.instance, &h.name) == (now.entry, &now.instance, &now.name))?;
+            (healthy.state != now.state).then(|| Change {
+                what: format!("breaker {} on {}", now.name, now.instance),
+                now: state_word(now.state).to_owned(),
+                then: "closed, seen by real calls".to_owned(),
+            })
+        });
+        let flags = self.now.flags.iter().filter(|f| !f.keys.is_empty()).map(|now| {
+            let pattern = match playbook.flags.get(now.entry) {
+                Some(Flags::Redis { server, pattern, .. }) => format!("flags {pattern} at {server}"),
+                None => "flags".to_owned(),
+            };
+            Change {
+                what: pattern,
+                now: format!("{} there", now.keys.len()),
+                then: "deleted".to_owned(),
+            }
+        });
+        let queues = self
+            .now
+            .retry_queues
+            .iter()
+            .filter(|q| q.held || q.backlog > 0)
+            .map(|now| {
+                let (queue, rate) = match playbook.retry_queues.get(now.entry) {
+                    Some(RetryQueue::Http { url, rate, .. }) => (url.clone(), *rate),
+                    Some(RetryQueue::Kafka(kafka)) => {
+                        (format!("{} in {}", kafka.topic, kafka.cluster), kafka.rate)
+                    }
+                    Some(RetryQueue::Rocketmq(group)) => {
+                        (format!("{} in {}", group.group, group.cluster), group.rate)
+                    }
+                    None => (String::new(), 0.0),
+                };
+                let held = if now.held { ", held" } else { "" };
+                Change {
+                    what: format!("retry queue {queue}"),
+                    now: format!("{} waiting{held}", count(now.backlog)),
+                    then: format!("let go at {rate}/s"),
+                }
+            });
+        let pods = kubernetes::changes(&self.now.kubernetes, &self.healthy.kubernetes);
+        servers
+            .chain(breakers)
+            .chain(flags)
+            .chain(queues)
+            .chain(pods)
+            .collect()
+    }
+}

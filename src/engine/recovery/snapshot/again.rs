@@ -1,0 +1,147 @@
+//! The snapshot is read once more when the baseline is over: who has changed a weight, a flag or a rule in these minutes does
+//! not want it put back to before that.
+
+use crate::{
+    drivers::Drivers,
+    engine::recovery::{breakers::state_word, flags::kept},
+    model::{
+        event::CheckOutcome,
+        plan::Plan,
+        snapshot::{BreakerState, Changed, Snapshot},
+    },
+};
+
+use super::{
+    changed::{NAMED, changes, flag_named},
+    read_snapshot,
+};
+
+/// How many polls lie between two looks that have to find the same.
+const STILL: u64 = 12;
+
+/// How often something that changes is looked at before it is called restless.
+const LOOKS: usize = 3;
+
+/// What the second read found.
+#[derive(Debug)]
+pub enum Again {
+    /// Everything as preflight found it.
+    AsBefore,
+    /// Something was changed, and two looks in a row have found it so.
+    Changed {
+        /// Everything as it is now.
+        snapshot: Box<Snapshot>,
+        /// What was changed.
+        changed: Vec<Changed>,
+    },
+    /// Why nothing may be armed on this.
+    Blocked(Vec<String>),
+}
+
+/// Reads everything that recovery may change again and compares it with `before`. Changes nothing.
+pub async fn read_again(plan: &Plan, drivers: &Drivers, before: &Snapshot) -> Again {
+    match look_again(plan, drivers, before).await {
+        Ok(again) => again,
+        Err(blockers) => Again::Blocked(blockers),
+    }
+}
+
+async fn look_again(plan: &Plan, drivers: &Drivers, before: &Snapshot) -> Result<Again, Vec<String>> {
+    let mut last = whole(plan, drivers).await?;
+    if changes(plan, before, &last).is_empty() && moved_flags(plan, before, &last).is_empty() {
+        return Ok(Again::AsBefore);
+    }
+    let mut moved = Vec::new();
+    for _ in 0..LOOKS {
+        tokio::time::sleep((drivers.patience().poll * STILL).into()).await;
+        let now = whole(plan, drivers).await?;
+        moved = changes(plan, &last, &now);
+        if moved.is_empty() {
+            return taken(plan, before, now);
+        }
+        last = now;
+    }
+    let restless = |one: &Changed| format!("{} changes still: {} → {}", one.what, one.before, one.now);
+    Err(moved.iter().map(restless).collect())
+}
+
+fn taken(plan: &Plan, before: &Snapshot, mut now: Snapshot) -> Result<Again, Vec<String>> {
+    let opened = opened_by_itself(before, &now);
+    if !opened.is_empty() {
+        return Err(opened);
+    }
+    let mut changed = changes(plan, before, &now);
+    changed.extend(moved_flags(plan, before, &now));
+    for seen in &mut now.flags {
+        if let Some(before) = before.flags.iter().find(|f| f.entry == seen.entry) {
+            kept::forget_what_moves(before, seen);
+        }
+    }
+    Ok(match changed.is_empty() {
+        true => Again::AsBefore,
+        false => Again::Changed {
+            snapshot: Box::new(now),
+            changed,
+        },
+    })
+}
+
+/// Flags that are there as before, and hold something else or end at another time: that is not compared at the end.
+fn moved_flags(plan: &Plan, before: &Snapshot, now: &Snapshot) -> Vec<Changed> {
+    let mut moved = Vec::new();
+    for seen in &now.flags {
+        let Some(before) = before.flags.iter().find(|f| f.entry == seen.entry) else {
+            continue;
+        };
+        // One that is gone is named by its key already.
+        let differ = kept::differences(before, &seen.kept).into_iter();
+        let there = differ.filter(|(flag, _)| seen.keys.contains(&flag.key));
+        moved.extend(there.map(|(flag, how)| Changed {
+            what: flag_named(plan, seen.entry, &flag.key),
+            before: "as preflight found it".to_owned(),
+            now: format!("{how}; not compared at the end"),
+        }));
+    }
+    moved.truncate(NAMED);
+    moved
+}
+
+/// All of it, or why it cannot be read.
+async fn whole(plan: &Plan, drivers: &Drivers) -> Result<Snapshot, Vec<String>> {
+    let (snapshot, checks) = read_snapshot(plan, drivers).await;
+    let refused = checks.iter().filter(|c| c.outcome == CheckOutcome::Refused);
+    let refused: Vec<String> = refused
+        .map(|c| format!("read again before arming: {}: {}", c.what, c.found))
+        .collect();
+    match refused.is_empty() {
+        true => Ok(snapshot),
+        false => Err(refused),
+    }
+}
+
+/// A breaker that has opened while nothing was injected: recovery would have to leave it so.
+fn opened_by_itself(before: &Snapshot, now: &Snapshot) -> Vec<String> {
+    let was_closed = |name: &str, entry, instance| {
+        let at = |b: &&crate::model::snapshot::BreakerSeen| {
+            b.entry == entry && b.name == name && &b.instance == instance
+        };
+        before
+            .breakers
+            .iter()
+            .find(at)
+            .is_some_and(|b| b.state == BreakerState::Closed)
+    };
+    let open = |state| matches!(state, BreakerState::Open | BreakerState::HalfOpen);
+    let opened = now
+        .breakers
+        .iter()
+        .filter(|b| open(b.state) && was_closed(&b.name, b.entry, &b.instance));
+    let said = opened.map(|b| {
+        let state = state_word(b.state);
+        format!(
+            "breaker {} on {} is {state}, and was closed before the baseline; extend it when the breaker has closed",
+            b.name, b.instance
+        )
+    });
+    said.collect()
+}

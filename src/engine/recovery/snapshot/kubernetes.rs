@@ -1,0 +1,114 @@
+//! How the pods of the targets, their Services and the consumers' Deployments stand before the drill; and the right to change
+//! them, proved by dry runs of the API server.
+
+use crate::{
+    drivers::{Drivers, error::DriverError, kubernetes::Run},
+    engine::recovery::{
+        gateway::pods::read_serving, gently, pods::PodPlace, queues::kafka::scale::before::read_scales,
+    },
+    model::{
+        event::{Check, CheckOutcome},
+        ids::InstanceName,
+        kubernetes::PodSeen,
+        plan::Plan,
+        playbook::{PodsOf, Restart},
+        snapshot::KubernetesSeen,
+    },
+};
+
+use super::{Part, bounded, check, refused};
+
+/// Between reading an object and a change that builds on it, somebody else may change it: read and tried again, so often.
+pub(in crate::engine::recovery) const TRIES: usize = 4;
+
+/// Everything that recovery may change in Kubernetes.
+pub(in crate::engine::recovery) async fn read_kubernetes(
+    plan: &Plan,
+    drivers: &Drivers,
+) -> (KubernetesSeen, Vec<Check>) {
+    let (pods, serving, scales) = tokio::join!(
+        bounded(drivers, "pods that a restart deletes", read_pods(plan, drivers)),
+        bounded(drivers, "pods behind Services", read_serving(plan, drivers)),
+        bounded(drivers, "scales of retry consumers", read_scales(plan, drivers)),
+    );
+    let seen = KubernetesSeen {
+        pods: pods.found,
+        serving: serving.found,
+        scales: scales.found,
+    };
+    (seen, [pods.checks, serving.checks, scales.checks].concat())
+}
+
+async fn read_pods(plan: &Plan, drivers: &Drivers) -> Part<PodSeen> {
+    let restarts = plan
+        .drill
+        .recovery
+        .pools
+        .iter()
+        .filter_map(|pool| match &pool.if_stuck {
+            Some(Restart::Kubernetes(pods)) => Some(pods),
+            _ => None,
+        });
+    // Several pools may restart the same pods.
+    let mut ways: Vec<&PodsOf> = Vec::new();
+    for way in restarts {
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    let targets = &plan.drill.targets.instances;
+    let looks = ways
+        .iter()
+        .flat_map(|pods| targets.iter().map(move |instance| (*pods, instance)));
+    let parts = looks.map(async |(pods, instance)| {
+        let what = format!("restart of {instance} in Kubernetes");
+        match read_pod(drivers, pods, instance).await {
+            Err(error) => Part {
+                found: Vec::new(),
+                checks: vec![refused(what, &error)],
+            },
+            Ok((seen, shown)) => {
+                let (outcome, next) = match seen.ready {
+                    true => (CheckOutcome::Passed, None),
+                    false => (
+                        CheckOutcome::Warned,
+                        Some("it is not Ready already; recovery does not wait for more"),
+                    ),
+                };
+                Part {
+                    found: vec![seen],
+                    checks: vec![check(what, outcome, shown, next)],
+                }
+            }
+        }
+    });
+    Part::join(gently(parts).await)
+}
+
+async fn read_pod(
+    drivers: &Drivers,
+    pods: &PodsOf,
+    instance: &InstanceName,
+) -> Result<(PodSeen, String), DriverError> {
+    let place = PodPlace::of(drivers, pods, instance)?;
+    let pod = place.only().await?;
+    let Some(owner) = &pod.owner else {
+        return Err(DriverError::Conflict {
+            what: pod.id.to_string(),
+            answer: "nothing keeps it: once deleted, nobody would bring it back".into(),
+        });
+    };
+    place.cluster.delete_pod(&pod.id, Run::Dry).await?;
+    let shown = format!(
+        "{}, {}, kept by {owner}; may be deleted (dry run)",
+        pod.id,
+        pod.state()
+    );
+    let seen = PodSeen {
+        instance: instance.clone(),
+        selector: place.selector,
+        ready: pod.is_ready,
+        pod: pod.id,
+    };
+    Ok((seen, shown))
+}
