@@ -133,6 +133,11 @@ impl StepEnd {
         Self::new(StepState::Absent, "not in the playbook")
     }
 
+    /// Failed, with what is not known because of it.
+    fn failed(error: &DriverError, left: Leftover) -> Self {
+        Self::of(StepState::Failed, error.to_string(), vec![left])
+    }
+
     /// `well` if nothing is left over, else failed.
     fn of(well: StepState, detail: String, leftovers: Vec<Leftover>) -> Self {
         let state = if leftovers.is_empty() {

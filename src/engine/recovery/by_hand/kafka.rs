@@ -1,11 +1,11 @@
 //! The commands that put Kafka's quotas back by hand, with Kafka's own tool. They hold no secret.
 
 use crate::model::{
-    environment::{Kafka, KafkaSasl, SecretRef},
+    environment::{Kafka, KafkaSasl},
     quota::QuotaSeen,
 };
 
-use super::quoted;
+use super::{quoted, secret};
 
 /// One quota as it was before the drill.
 pub(in crate::engine::recovery) fn set_quota(
@@ -62,10 +62,7 @@ fn settings(cluster: &Kafka) -> Option<String> {
         lines += &format!("sasl.jaas.config=org.apache.kafka.common.security.{module} required ");
         lines += "username=\"%s\" password=\"%s\";\\n";
         values.push(quoted(&sasl.login().user));
-        values.push(match &sasl.login().password {
-            SecretRef::Env(name) => format!("\"${name}\""),
-            SecretRef::File(path) => format!("\"$(cat {})\"", quoted(path)),
-        });
+        values.push(secret(&sasl.login().password));
     }
     Some(format!("printf '{lines}' {}", values.join(" ")))
 }

@@ -8,7 +8,7 @@ pub(super) mod rocketmq;
 
 use crate::{
     drivers::{haproxy::Socket, haproxy::state_word, http::shown_url},
-    model::{ids::InstanceName, snapshot::GatewayState},
+    model::{environment::SecretRef, ids::InstanceName, snapshot::GatewayState},
 };
 
 use super::Scene;
@@ -19,6 +19,14 @@ pub(super) fn quoted(text: &str) -> String {
     match !text.is_empty() && text.chars().all(plain) {
         true => text.to_owned(),
         false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+/// A secret as a word of a shell: the variable or the file where it is found, read when the command is typed.
+pub(super) fn secret(place: &SecretRef) -> String {
+    match place {
+        SecretRef::Env(name) => format!("\"${name}\""),
+        SecretRef::File(path) => format!("\"$(cat {})\"", quoted(path)),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-use super::quoted;
+use super::{quoted, secret};
 
 /// More keys than that are found by their glob again, instead of being named.
 const NAMED_KEYS: usize = 100;
@@ -130,7 +130,7 @@ impl<'a> Cli<'a> {
     fn at(&self, place: &str) -> String {
         format!(
             "{}redis-cli {place}{}",
-            secret(self.server.password.as_ref()),
+            login(self.server.password.as_ref()),
             self.options
         )
     }
@@ -180,7 +180,7 @@ impl<'a> Cli<'a> {
                 let ask = |at: &String| {
                     format!(
                         "{}redis-cli {}{options} SENTINEL get-master-addr-by-name {}",
-                        secret(s.password.as_ref()),
+                        login(s.password.as_ref()),
                         host_option(at),
                         quoted(&s.master)
                     )
@@ -231,10 +231,8 @@ fn tls(tls: Option<&Tls>) -> String {
 }
 
 /// The password stands as the variable or the file where it is found.
-fn secret(place: Option<&SecretRef>) -> String {
-    match place {
-        None => String::new(),
-        Some(SecretRef::Env(name)) => format!("REDISCLI_AUTH=\"${name}\" "),
-        Some(SecretRef::File(path)) => format!("REDISCLI_AUTH=\"$(cat {})\" ", quoted(path)),
-    }
+fn login(place: Option<&SecretRef>) -> String {
+    place
+        .map(|place| format!("REDISCLI_AUTH={} ", secret(place)))
+        .unwrap_or_default()
 }

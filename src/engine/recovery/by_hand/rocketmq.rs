@@ -1,12 +1,9 @@
 //! The command that puts a RocketMQ group's config back by hand. RocketMQ's own tool sets every option that it is not told to its
 //! default, and has no option for some: so the request itself is sent, the whole config in it. It holds no secret.
 
-use crate::{
-    drivers::rocketmq::GroupConfig,
-    model::environment::{RocketmqLogin, SecretRef},
-};
+use crate::{drivers::rocketmq::GroupConfig, model::environment::RocketmqLogin};
 
-use super::quoted;
+use super::{quoted, secret};
 
 /// The length of an HMAC-SHA1 in base64.
 const SIGNATURE: usize = 28;
@@ -35,10 +32,7 @@ pub(in crate::engine::recovery) fn write_config(
                 format!(r#"{begin}"AccessKey":{key},"Signature":""#),
                 format!("\"{end}"),
             );
-            let secret = match secret_key {
-                SecretRef::Env(name) => format!("\"${name}\""),
-                SecretRef::File(path) => format!("\"$(cat {})\"", quoted(path)),
-            };
+            let secret = secret(secret_key);
             let signed = quoted(&format!("{access_key}{body}"));
             let sign =
                 format!("sig=$(printf %s {signed} | openssl dgst -sha1 -hmac {secret} -binary | base64); ");
@@ -63,6 +57,7 @@ fn octal(length: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::environment::SecretRef;
 
     #[test]
     fn the_whole_config_is_in_it_and_no_secret() {

@@ -8,7 +8,7 @@ use crate::{
     },
     engine::recovery::{
         gently,
-        snapshot::{Part, check, refused},
+        snapshot::{Part, check},
     },
     model::{event::CheckOutcome, plan::Plan, playbook::Flags, snapshot::FlagsSeen},
 };
@@ -38,10 +38,7 @@ pub(in crate::engine::recovery) async fn read_flags(plan: &Plan, drivers: &Drive
             Ok::<_, DriverError>((keys, values, removal))
         };
         match look.await {
-            Err(error) => Part {
-                found: Vec::new(),
-                checks: vec![refused(what, &error)],
-            },
+            Err(error) => Part::refused(what, &error),
             Ok((keys, values, removal)) => {
                 let compared = values.iter().filter(|flag| flag.digest.is_some()).count();
                 let (outcome, next) = match compared < keys.len() {

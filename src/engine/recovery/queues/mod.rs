@@ -3,6 +3,7 @@
 pub(super) mod before;
 mod http;
 pub(super) mod kafka;
+mod rate;
 mod release;
 mod rocketmq;
 
@@ -15,7 +16,7 @@ use crate::{
     model::{
         amount::thousands,
         playbook::RetryQueue,
-        recovery::{Leftover, StepId, StepState},
+        recovery::{Leftover, StepId},
     },
 };
 
@@ -38,13 +39,8 @@ impl Queue<'_> {
         }
     }
 
-    /// Failed, with what is not known because of it.
     fn failed(&self, step: StepId, error: &DriverError) -> StepEnd {
-        StepEnd::of(
-            StepState::Failed,
-            error.to_string(),
-            vec![self.unread(step, error)],
-        )
+        StepEnd::failed(error, self.unread(step, error))
     }
 }
 
@@ -93,8 +89,7 @@ pub(super) fn count(n: u64) -> String {
 }
 
 fn unknown(step: StepId, error: &DriverError) -> StepEnd {
-    let leftover = unread(step, "retry queue".into(), error, None);
-    StepEnd::of(StepState::Failed, error.to_string(), vec![leftover])
+    StepEnd::failed(error, unread(step, "retry queue".into(), error, None))
 }
 
 fn joined(ends: Vec<StepEnd>) -> StepEnd {
@@ -103,11 +98,17 @@ fn joined(ends: Vec<StepEnd>) -> StepEnd {
 
 /// Holds every queue whose backlog the drill has grown.
 pub async fn hold_retry(scene: &Scene) -> StepEnd {
-    let hold = async |queue: Result<Queue<'_>, DriverError>| match queue {
-        Ok(Queue::Http(switch)) => http::hold(scene, &switch).await,
-        Ok(Queue::Kafka(topic)) => kafka::hold(scene, &topic).await,
-        Ok(Queue::Rocketmq(group)) => rocketmq::hold(scene, &group).boxed().await,
-        Err(error) => unknown(StepId::Retry, &error),
+    let hold = async |queue: Result<Queue<'_>, DriverError>| {
+        let queue = match queue {
+            Ok(queue) => queue,
+            Err(error) => return unknown(StepId::Retry, &error),
+        };
+        let ended = match &queue {
+            Queue::Http(switch) => http::hold(scene, switch).await,
+            Queue::Kafka(topic) => kafka::hold(scene, topic).await,
+            Queue::Rocketmq(group) => Ok(rocketmq::hold(scene, group).boxed().await),
+        };
+        ended.unwrap_or_else(|error| queue.failed(StepId::Retry, &error))
     };
     joined(together(queues(scene).into_iter().map(hold)).await)
 }

@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-use super::{Part, bounded, check, refused};
+use super::{Part, bounded, check};
 
 /// Between reading an object and a change that builds on it, somebody else may change it: read and tried again, so often.
 pub(in crate::engine::recovery) const TRIES: usize = 4;
@@ -63,10 +63,7 @@ async fn read_pods(plan: &Plan, drivers: &Drivers) -> Part<PodSeen> {
     let parts = looks.map(async |(pods, instance)| {
         let what = format!("restart of {instance} in Kubernetes");
         match read_pod(drivers, pods, instance).await {
-            Err(error) => Part {
-                found: Vec::new(),
-                checks: vec![refused(what, &error)],
-            },
+            Err(error) => Part::refused(what, &error),
             Ok((seen, shown)) => {
                 let (outcome, next) = match seen.ready {
                     true => (CheckOutcome::Passed, None),

@@ -42,6 +42,14 @@ pub(super) struct Part<T> {
 }
 
 impl<T> Part<T> {
+    /// Nothing was found, since it could not be read.
+    pub(super) fn refused(what: String, error: &DriverError) -> Self {
+        Part {
+            found: Vec::new(),
+            checks: vec![refused(what, error)],
+        }
+    }
+
     pub(super) fn join(parts: Vec<Part<T>>) -> Part<T> {
         let mut all = Part {
             found: Vec::new(),
@@ -160,10 +168,7 @@ async fn read_injectors(plan: &Plan, drivers: &Drivers) -> Part<String> {
             drivers.point().rules(&base).await
         };
         match look.await {
-            Err(error) => Part {
-                found: Vec::new(),
-                checks: vec![refused(what, &error)],
-            },
+            Err(error) => Part::refused(what, &error),
             Ok(rules) => foreign_rules(plan, what, instance.as_str(), &rules),
         }
     });

@@ -4,7 +4,7 @@ use crate::{
     drivers::{Drivers, error::DriverError, haproxy},
     engine::recovery::{
         gently,
-        snapshot::{Part, check, refused},
+        snapshot::{Part, check},
     },
     model::{
         event::CheckOutcome,
@@ -24,10 +24,7 @@ pub(in crate::engine::recovery) async fn read_gateway(plan: &Plan, drivers: &Dri
     let looks = sockets.iter().map(async |socket| {
         let what = format!("gateway backend {backend} at {socket}");
         match balancer(plan, drivers, socket, backend).await {
-            Err(error) => Part {
-                found: Vec::new(),
-                checks: vec![refused(what, &error)],
-            },
+            Err(error) => Part::refused(what, &error),
             Ok((found, carries)) => balancer_part(what, found, carries),
         }
     });

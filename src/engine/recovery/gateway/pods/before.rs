@@ -30,10 +30,7 @@ pub(in crate::engine::recovery) async fn read_serving(plan: &Plan, drivers: &Dri
     let looks = targets.iter().map(async |instance| {
         let what = format!("label {} of {instance}'s pod", gateway.key);
         match read_label(drivers, gateway, instance).await {
-            Err(error) => Part {
-                found: Vec::new(),
-                checks: vec![refused(what, &error)],
-            },
+            Err(error) => Part::refused(what, &error),
             Ok(seen) => {
                 let check = label_check(what, gateway, &seen);
                 Part {

@@ -2,7 +2,7 @@
 
 use crate::{
     drivers::{Drivers, place::Fill},
-    engine::recovery::snapshot::{Part, check, refused},
+    engine::recovery::snapshot::{Part, check},
     model::{event::CheckOutcome, snapshot::RetryQueueSeen},
 };
 
@@ -17,10 +17,7 @@ pub(in crate::engine::recovery::queues) async fn read_switch(
         drivers.retry().read(&url).await
     };
     match look.await {
-        Err(error) => Part {
-            found: Vec::new(),
-            checks: vec![refused(what, &error)],
-        },
+        Err(error) => Part::refused(what, &error),
         Ok(now) => {
             let outcome = if now.held {
                 CheckOutcome::Warned

@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-use super::count;
+use super::{count, rate::back_at};
 
 /// One queue's switch, and how it was before.
 pub(super) struct Switch<'a> {
@@ -29,10 +29,8 @@ pub(super) struct Switch<'a> {
 }
 
 impl Switch<'_> {
-    /// A backlog is back where it was below this: what a tenth of a second lets go is on its way, not waiting.
     pub(super) fn back_at(&self) -> u64 {
-        let moving = (self.rate / 10.0).ceil() as u64;
-        self.before.backlog + moving.max(self.before.backlog / 10)
+        back_at(self.before, self.rate)
     }
 
     pub(super) async fn read(&self, scene: &Scene, deadline: Instant) -> Result<QueueSeen, DriverError> {
@@ -121,14 +119,8 @@ fn limit(rate: Option<f64>) -> String {
     rate.map_or_else(|| "unlimited".to_owned(), |r| format!("{r}/s"))
 }
 
-pub(super) async fn hold(scene: &Scene, queue: &Switch<'_>) -> StepEnd {
-    let now = match queue.read(scene, scene.deadline()).await {
-        Ok(now) => now,
-        Err(error) => {
-            let leftover = queue.unread(StepId::Retry, &error);
-            return StepEnd::of(StepState::Failed, error.to_string(), vec![leftover]);
-        }
-    };
+pub(super) async fn hold(scene: &Scene, queue: &Switch<'_>) -> Result<StepEnd, DriverError> {
+    let now = queue.read(scene, scene.deadline()).await?;
     let backlog = format!("backlog {}", count(now.backlog));
     if now.held {
         let note = if queue.before.held {
@@ -136,19 +128,19 @@ pub(super) async fn hold(scene: &Scene, queue: &Switch<'_>) -> StepEnd {
         } else {
             ""
         };
-        return StepEnd::new(StepState::Held, format!("{backlog}{note}"));
+        return Ok(StepEnd::new(StepState::Held, format!("{backlog}{note}")));
     }
     if now.backlog <= queue.back_at() {
-        return StepEnd::new(StepState::Nothing, backlog);
+        return Ok(StepEnd::new(StepState::Nothing, backlog));
     }
-    match queue.set(scene, true, now.rate).await {
+    Ok(match queue.set(scene, true, now.rate).await {
         Ok(()) => StepEnd::new(StepState::Held, backlog),
         Err(error) => {
             let what = format!("retry queue {} is not held, {backlog}", queue.url);
-            let leftover = unread(StepId::Retry, what, &error, queue.by_hand(true, now.rate));
-            StepEnd::of(StepState::Failed, error.to_string(), vec![leftover])
+            let left = unread(StepId::Retry, what, &error, queue.by_hand(true, now.rate));
+            StepEnd::failed(&error, left)
         }
-    }
+    })
 }
 
 /// What is not as before, or cannot be read. A backlog that only wavers is looked at again.

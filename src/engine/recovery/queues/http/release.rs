@@ -4,7 +4,10 @@ use tokio::time::Instant;
 
 use crate::{
     drivers::{error::DriverError, retry_http::QueueSeen},
-    engine::recovery::{Scene, StepEnd, elapsed, queues::count},
+    engine::recovery::{
+        Scene, StepEnd, elapsed,
+        queues::{count, rate::Measured},
+    },
     model::{
         recovery::{StepId, StepState},
         time::Span,
@@ -56,14 +59,16 @@ async fn follow(scene: &Scene, queue: &Switch<'_>, first: QueueSeen) -> Result<(
     let begin = Instant::now();
     let deadline = begin + queue.within.into();
     queue.set(scene, false, Some(queue.rate)).await?;
-    let mut paced = Pace::starting(queue.read(scene, scene.deadline()).await?);
+    let mut from = queue.read(scene, scene.deadline()).await?.released;
+    let mut rate = Measured::starting();
     loop {
         let now = queue.read(scene, scene.deadline()).await?;
+        let moved = now.released.saturating_sub(from);
         let detail = format!(
             "backlog {} → {} at {} of {}/s",
             count(first.backlog),
             count(now.backlog),
-            paced.measured(now),
+            rate.told(moved, 0.2),
             queue.rate
         );
         if now.backlog <= queue.back_at() {
@@ -84,55 +89,16 @@ async fn follow(scene: &Scene, queue: &Switch<'_>, first: QueueSeen) -> Result<(
         }
         scene.waiting(StepId::Release, detail);
         if let Some(which) = scene.bus.guard_holds() {
-            paced.rest(now);
+            rate.rest(moved);
             queue.set(scene, true, Some(queue.rate)).await?;
             while scene.bus.guard_holds().is_some() && Instant::now() < deadline {
                 scene.waiting(StepId::Release, format!("held again, the guard is bad: {which}"));
                 scene.pause().await;
             }
             queue.set(scene, false, Some(queue.rate)).await?;
-            paced.go_on(queue.read(scene, scene.deadline()).await?);
+            from = queue.read(scene, scene.deadline()).await?.released;
+            rate.go_on();
         }
         scene.pause().await;
-    }
-}
-
-/// Measures the rate over the time in which the queue was really let go.
-struct Pace {
-    since: Instant,
-    from: u64,
-    earlier: (f64, u64),
-}
-
-impl Pace {
-    fn starting(now: QueueSeen) -> Self {
-        Self {
-            since: Instant::now(),
-            from: now.released,
-            earlier: (0.0, 0),
-        }
-    }
-
-    fn total(&self, now: QueueSeen) -> (f64, u64) {
-        let seconds = self.since.elapsed().as_secs_f64();
-        (
-            self.earlier.0 + seconds,
-            self.earlier.1 + now.released.saturating_sub(self.from),
-        )
-    }
-
-    fn rest(&mut self, now: QueueSeen) {
-        self.earlier = self.total(now);
-    }
-
-    fn go_on(&mut self, now: QueueSeen) {
-        (self.since, self.from) = (Instant::now(), now.released);
-    }
-
-    fn measured(&self, now: QueueSeen) -> String {
-        match self.total(now) {
-            (seconds, released) if seconds >= 0.2 => format!("{:.1}/s measured", released as f64 / seconds),
-            _ => "--/s measured".to_owned(),
-        }
     }
 }

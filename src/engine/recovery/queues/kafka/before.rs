@@ -6,7 +6,7 @@ use crate::{
     drivers::{Drivers, error::DriverError, kafka::KafkaCluster},
     engine::recovery::{
         queues::count,
-        snapshot::{Part, check, refused},
+        snapshot::{Part, check},
     },
     model::{
         event::{Check, CheckOutcome},
@@ -40,10 +40,7 @@ pub(in crate::engine::recovery::queues) async fn read_topic(
         Ok::<_, DriverError>((backlog, quotas, checks))
     };
     match look.await {
-        Err(error) => Part {
-            found: Vec::new(),
-            checks: vec![refused(what, &error)],
-        },
+        Err(error) => Part::refused(what, &error),
         Ok((backlog, quotas, checks)) => Part {
             found: vec![RetryQueueSeen {
                 entry,

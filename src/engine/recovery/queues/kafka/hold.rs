@@ -67,17 +67,13 @@ fn held_at(passed: f64, batch: f64) -> f64 {
 }
 
 /// Holds the topic if its backlog has grown: sets the quotas, then watches until the group really stands still.
-pub(in crate::engine::recovery::queues) async fn hold(scene: &Scene, topic: &Topic<'_>) -> StepEnd {
-    let ended = match &topic.scale {
+pub(in crate::engine::recovery::queues) async fn hold(
+    scene: &Scene,
+    topic: &Topic<'_>,
+) -> Result<StepEnd, DriverError> {
+    match &topic.scale {
         Some(scale) => scale::hold(scene, topic, scale).await,
         None => held(scene, topic).await,
-    };
-    match ended {
-        Ok(end) => end,
-        Err(error) => {
-            let leftover = topic.unread(StepId::Retry, &error);
-            StepEnd::of(StepState::Failed, error.to_string(), vec![leftover])
-        }
     }
 }
 

@@ -34,7 +34,7 @@ use crate::{
 };
 
 use self::scale::Scale;
-use super::count;
+use super::{count, rate::back_at};
 
 /// Between two looks at offsets.
 pub(super) const LOOK: Duration = Duration::from_millis(500);
@@ -70,10 +70,8 @@ impl Topic<'_> {
         format!("retry topic {topic} of group {group} at Kafka {cluster}")
     }
 
-    /// A backlog is back where it was below this: what a tenth of a second lets go is on its way, not waiting.
     pub(super) fn back_at(&self) -> u64 {
-        let moving = (self.queue.rate / 10.0).ceil() as u64;
-        self.before.backlog + moving.max(self.before.backlog / 10)
+        back_at(self.before, self.queue.rate)
     }
 
     pub(super) async fn position(&self, scene: &Scene) -> Result<Position, DriverError> {

@@ -6,7 +6,10 @@ use tokio::time::Instant;
 
 use crate::{
     drivers::{error::DriverError, kafka::Position},
-    engine::recovery::{Scene, StepEnd, elapsed, queues::count},
+    engine::recovery::{
+        Scene, StepEnd, elapsed,
+        queues::{count, rate::Measured},
+    },
     model::{
         recovery::{StepId, StepState},
         time::Span,
@@ -167,9 +170,8 @@ async fn hold_again(
 /// A stretch in which the topic is let go, and what was measured in the stretches before it.
 struct Run {
     pace: Pace,
-    since: Instant,
+    rate: Measured,
     from: Position,
-    earlier: (f64, u64),
     set: Option<(Instant, f64)>,
 }
 
@@ -181,32 +183,24 @@ impl Run {
                 topic.weight(seen).await,
                 topic.flows(seen).await,
             ),
-            since: Instant::now(),
+            rate: Measured::starting(),
             from,
-            earlier: (0.0, 0),
             set: None,
         }
     }
 
-    async fn going_on(self, topic: &Topic<'_>, held: &Position, from: Position) -> Self {
-        let earlier = self.total(held);
+    async fn going_on(mut self, topic: &Topic<'_>, held: &Position, from: Position) -> Self {
+        self.rate.rest(held.moved_since(&self.from));
         let next = Self::starting(topic, from.clone(), &from).await;
-        Self { earlier, ..next }
-    }
-
-    fn total(&self, now: &Position) -> (f64, u64) {
-        let (seconds, moved) = self.earlier;
-        (
-            seconds + self.since.elapsed().as_secs_f64(),
-            moved + now.moved_since(&self.from),
-        )
+        self.rate.go_on();
+        Self {
+            rate: self.rate,
+            ..next
+        }
     }
 
     fn measured(&self, now: &Position) -> String {
-        match self.total(now) {
-            (seconds, moved) if seconds >= WINDOW => format!("{:.1}/s measured", moved as f64 / seconds),
-            _ => "--/s measured".to_owned(),
-        }
+        self.rate.told(now.moved_since(&self.from), WINDOW)
     }
 
     /// Why a minute may stray from the rate, if it may.
@@ -222,9 +216,7 @@ impl Run {
 
     /// The next quota, if it differs enough from the last: each one is written down before it is set.
     fn quota(&mut self, now: &Position) -> Option<f64> {
-        let bytes = self
-            .pace
-            .quota(self.since.elapsed().as_secs_f64(), &now.moved_each(&self.from));
+        let bytes = self.pace.quota(self.rate.seconds(), &now.moved_each(&self.from));
         let same = self
             .set
             .is_some_and(|(at, set)| at.elapsed() < SETTLE || (bytes / set - 1.0).abs() < 0.05);

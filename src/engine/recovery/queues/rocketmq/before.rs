@@ -9,7 +9,7 @@ use crate::{
     engine::recovery::{
         gently,
         queues::count,
-        snapshot::{Part, check, refused},
+        snapshot::{Part, check},
     },
     model::{
         event::{Check, CheckOutcome},
@@ -37,10 +37,7 @@ pub(in crate::engine::recovery::queues) async fn read_group(
         Ok::<_, DriverError>((groups, backlog, topics))
     };
     match look.await {
-        Err(error) => Part {
-            found: Vec::new(),
-            checks: vec![refused(what, &error)],
-        },
+        Err(error) => Part::refused(what, &error),
         Ok((groups, backlog, topics)) => {
             let mut checks = vec![found(&what, backlog, &groups), may_write(&what)];
             checks.extend(held_with_it(&what, queue, &topics));

@@ -7,7 +7,7 @@ use std::{collections::VecDeque, time::Duration};
 use tokio::time::Instant;
 
 use crate::{
-    engine::recovery::{Scene, StepEnd, queues::count, seen, unread},
+    engine::recovery::{Scene, StepEnd, queues::count, seen},
     model::recovery::{Leftover, StepId, StepState},
 };
 
@@ -18,17 +18,9 @@ const FETCHED: Duration = Duration::from_secs(60);
 
 /// Holds the group if its backlog has grown.
 pub(in crate::engine::recovery::queues) async fn hold(scene: &Scene, group: &Group<'_>) -> StepEnd {
-    let mut left = Vec::new();
-    if let Err(error) = scene.persist(scene.deadline(), || group.find()).await {
-        let what = format!("brokers of {} that may have joined", group.what());
-        left.push(unread(StepId::Retry, what, &error, None));
-    }
+    let mut left = group.find_all(scene, StepId::Retry).await;
     let now = group.settled(scene).await;
-    let missing = now.missing.iter().map(|(broker, error)| {
-        let what = format!("backlog of {} on {broker}", group.what());
-        unread(StepId::Retry, what, error, None)
-    });
-    left.extend(missing);
+    left.extend(group.unseen(StepId::Retry, &now));
     let backlog = format!("backlog {}", count(now.backlog()));
     if now.backlog() <= group.back_at() {
         return StepEnd::of(StepState::Nothing, backlog, left);

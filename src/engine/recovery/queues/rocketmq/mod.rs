@@ -1,6 +1,7 @@
 //! A consumer group of RocketMQ: its difference from the snapshot, and its switch on every master broker.
 
 mod before;
+mod duty;
 mod hold;
 mod release;
 
@@ -30,7 +31,7 @@ use crate::{
     },
 };
 
-use super::count;
+use super::{count, rate::back_at};
 
 /// Between two looks at offsets.
 pub(super) const LOOK: Duration = Duration::from_millis(250);
@@ -104,10 +105,8 @@ impl<'a> Group<'a> {
         format!("{} on {broker}", self.what())
     }
 
-    /// A backlog is back where it was below this: what a tenth of a second lets go is on its way, not waiting.
     pub(super) fn back_at(&self) -> u64 {
-        let moving = (self.queue.rate / 10.0).ceil() as u64;
-        self.before.backlog + moving.max(self.before.backlog / 10)
+        back_at(self.before, self.queue.rate)
     }
 
     /// The brokers at which the drill found the group switched on: the only ones that are switched.
@@ -126,6 +125,23 @@ impl<'a> Group<'a> {
         let now = self.cluster.masters(&self.queue.topic).await?;
         self.masters.lock().await.extend(now);
         Ok(())
+    }
+
+    /// The same, tried until the step's time is over; what is not known if it fails.
+    async fn find_all(&self, scene: &Scene, step: StepId) -> Vec<Leftover> {
+        let found = scene.persist(scene.deadline(), || self.find()).await;
+        let what = || format!("brokers of {} that may have joined", self.what());
+        let unknown = found.err().map(|error| unread(step, what(), &error, None));
+        unknown.into_iter().collect()
+    }
+
+    /// The brokers whose part of the backlog is not known at this position.
+    fn unseen(&self, step: StepId, now: &Position) -> Vec<Leftover> {
+        let missing = now.missing.iter().map(|(broker, error)| {
+            let what = format!("backlog of {} on {broker}", self.what());
+            unread(step, what, error, None)
+        });
+        missing.collect()
     }
 
     /// Brokers that are there now and were not when the snapshot was read.
@@ -316,10 +332,7 @@ impl<'a> Group<'a> {
             changed.extend(other);
         }
         let (what, topic) = (self.what(), &self.queue.topic);
-        for (broker, error) in &now.missing {
-            let what = format!("backlog of {} on {broker}", self.what());
-            left.push(unread(StepId::Release, what, error, None));
-        }
+        left.extend(self.unseen(StepId::Release, now));
         if now.backlog() > self.back_at() {
             let why = format!(
                 "{} waiting in {topic}, {} before",
@@ -380,11 +393,7 @@ fn word(on: bool) -> &'static str {
 
 /// What is not as before, or cannot be read.
 pub(super) async fn not_as_before(scene: &Scene, group: &Group<'_>) -> Vec<Leftover> {
-    let mut left = Vec::new();
-    if let Err(error) = scene.persist(scene.deadline(), || group.find()).await {
-        let what = format!("brokers of {} that may have joined", group.what());
-        left.push(unread(StepId::Release, what, &error, None));
-    }
+    let mut left = group.find_all(scene, StepId::Release).await;
     let now = group.settled(scene).await;
     left.extend(group.differences(scene, &now).await.0);
     left

@@ -184,7 +184,7 @@ pub(super) async fn hold(
             &error,
             None,
         );
-        return Ok(StepEnd::of(StepState::Failed, error.to_string(), vec![left]));
+        return Ok(StepEnd::failed(&error, left));
     }
     // Pods have half a minute to end, unless they say otherwise.
     let deadline = Instant::now() + 3 * std::time::Duration::from(scene.drivers.patience().step);
