@@ -2,14 +2,21 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
 #[allow(dead_code, reason = "the tests use all of it")]
-#[path = "../tests/kafka_parts/stand.rs"]
-mod stand;
+#[path = "../tests/kafka_parts/part.rs"]
+mod part;
+#[path = "../tests/parts_support/mod.rs"]
+mod parts_support;
+#[allow(dead_code, reason = "the tests use all of it")]
+#[path = "../tests/kafka_parts/stage.rs"]
+mod stage;
 
 use allclear::{
     engine::recovery::{hold_retry, release_retry},
     model::{quota::Payer, recovery::StepState, time::Span},
 };
-use stand::{Broker, Staged, minutes, queue};
+use part::{Broker, queue};
+use parts_support::Staged;
+use stage::minutes;
 
 const RATE: f64 = 200.0;
 const STORM: u32 = 26_000;

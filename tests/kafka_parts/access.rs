@@ -12,7 +12,10 @@ use allclear::{
     },
 };
 
-use crate::stand::{Broker, Staged, queue, shared};
+use crate::{
+    part::{Broker, queue, shared},
+    parts_support::Staged,
+};
 
 fn place() -> SecretRef {
     SecretRef::Env("KAFKA_PASSWORD".into())
@@ -32,7 +35,7 @@ fn login(user: &str) -> KafkaLogin {
 }
 
 fn over_tls(broker: &Broker, client: bool) -> KafkaTls {
-    let file = |name: &str| broker.dir.join("tls").join(name).display().to_string();
+    let file = |name: &str| broker.file(&format!("tls/{name}")).display().to_string();
     KafkaTls {
         ca_file: Some(file("ca.pem")),
         client_cert: client.then(|| ClientCert {
@@ -145,7 +148,7 @@ async fn a_wrong_password_a_wrong_authority_and_a_wrong_listener_are_named() {
         );
     }
     let own = KafkaTls {
-        ca_file: Some(broker.dir.join("tls/broker.crt").display().to_string()),
+        ca_file: Some(broker.file("tls/broker.crt").display().to_string()),
         client_cert: None,
     };
     for (kafka, says) in [

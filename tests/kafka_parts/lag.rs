@@ -9,7 +9,10 @@ use allclear::{
     },
 };
 
-use crate::stand::{Staged, queue, shared};
+use crate::{
+    part::{queue, shared},
+    parts_support::Staged,
+};
 
 #[tokio::test]
 async fn a_partition_without_an_offset_counts_from_where_the_group_would_begin() {

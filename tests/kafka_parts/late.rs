@@ -20,8 +20,9 @@ use tokio::{
 
 use crate::{
     luck::at,
+    part::{main, queue, shared},
+    parts_support::Staged,
     quota::{caught_up, payer, storm},
-    stand::{Staged, main, queue, shared},
 };
 
 /// In front of a broker: the first change of a quota after it is told so is kept for so long, and nobody is answered.

@@ -17,8 +17,9 @@ use allclear::{
 use tokio::{io::AsyncWriteExt, net::TcpListener, time::timeout};
 
 use crate::{
+    part::{Broker, queue, shared},
+    parts_support::{PATIENCE, Staged},
     quota::{caught_up, payer, storm},
-    stand::{Broker, PATIENCE, Staged, queue, shared},
 };
 
 const SHORT: Patience = Patience {
@@ -108,7 +109,7 @@ async fn a_broker_in_trouble_is_never_called_recovered() {
         ),
         ("no rights", prepared(bob, secrets)),
     ];
-    for (case, mut staged) in cases {
+    for (case, staged) in cases {
         let scene = &staged.scene;
         let all = async {
             tokio::join!(
@@ -148,7 +149,7 @@ async fn a_recovery_that_is_killed_at_any_change_is_finished_by_the_next() {
     let broker = shared().await;
     // Killed with the nth change written down and not made; so the changes before it are made.
     for (nth, name) in [(1, "killed-1"), (2, "killed-2"), (3, "killed-3")] {
-        let (mut staged, _consumer) = caught_up(&broker, name, 300.0, Span::seconds(120)).await;
+        let (staged, _consumer) = caught_up(&broker, name, 300.0, Span::seconds(120)).await;
         storm(&broker, &staged, name, 4000, 800.0).await;
         staged.intents();
         staged.dies_at(nth);

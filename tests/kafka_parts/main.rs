@@ -5,5 +5,8 @@ mod access;
 mod lag;
 mod late;
 mod luck;
+mod part;
+#[path = "../parts_support/mod.rs"]
+mod parts_support;
 mod quota;
-mod stand;
+mod stage;

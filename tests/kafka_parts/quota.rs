@@ -7,13 +7,17 @@ use allclear::{
     model::{quota::Payer, recovery::StepState, time::Span, undo::ChangeIntent},
 };
 
-use crate::stand::{Broker, Consumer, Minutes, Staged, minutes, queue, shared};
+use crate::{
+    part::{Broker, queue, shared},
+    parts_support::{Process, Staged},
+    stage::{Minutes, minutes},
+};
 
 /// Settings of a consumer that fetches little at a time.
 pub const EVEN: &[&str] = &["max.partition.fetch.bytes=20000", "fetch.max.bytes=40000"];
 
 /// A topic with a consumer that has read all of it, and a scene after preflight.
-pub async fn caught_up(broker: &Broker, name: &str, rate: f64, within: Span) -> (Staged, Consumer) {
+pub async fn caught_up(broker: &Broker, name: &str, rate: f64, within: Span) -> (Staged, Process) {
     broker.topic(name, 3).await;
     broker.produce(name, 100, 200).await;
     let consumer = broker.consume(name, name, name, EVEN);
@@ -44,7 +48,7 @@ pub fn payer(name: &str) -> Payer {
 #[tokio::test]
 async fn a_storm_is_held_then_let_go_at_its_rate_and_the_quota_is_as_before() {
     let broker = shared().await;
-    let (mut staged, _consumer) = caught_up(&broker, "storm", 200.0, Span::seconds(240)).await;
+    let (staged, _consumer) = caught_up(&broker, "storm", 200.0, Span::seconds(240)).await;
     let scene = &staged.scene;
     assert_eq!(hold_retry(scene).await.state, StepState::Nothing);
     assert_eq!(release_retry(scene).await.state, StepState::Nothing);
@@ -182,7 +186,7 @@ async fn a_release_that_does_not_arrive_keeps_its_rate_and_the_command_by_hand_p
 #[tokio::test]
 async fn a_bad_guard_holds_the_topic_again_until_it_is_well() {
     let broker = shared().await;
-    let (mut staged, _consumer) = caught_up(&broker, "guarded", 500.0, Span::seconds(120)).await;
+    let (staged, _consumer) = caught_up(&broker, "guarded", 500.0, Span::seconds(120)).await;
     storm(&broker, &staged, "guarded", 2000, 600.0).await;
     assert_eq!(hold_retry(&staged.scene).await.state, StepState::Held);
     staged.intents();

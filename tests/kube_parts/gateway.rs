@@ -7,7 +7,11 @@ use allclear::{
     model::{event::CheckOutcome, recovery::StepState, time::Span, undo::ChangeIntent},
 };
 
-use crate::stand::{OF_STATEFUL_SET, Staged, by_hand, served, shared};
+use crate::{
+    part::{by_hand, shared},
+    parts_support::Staged,
+    stage::{OF_STATEFUL_SET, PATIENCE, served},
+};
 
 const HOLD: Span = Span::seconds(1);
 
@@ -146,7 +150,7 @@ async fn a_drain_that_would_leave_too_few_is_not_made_and_says_the_numbers() {
 async fn a_pod_that_was_restarted_meanwhile_is_as_before_by_its_value() {
     let cluster = shared().await;
     cluster.service("fresh", 2).await;
-    let mut staged = Staged::new(cluster.of("bob"), &["fresh-0"], served(OF_STATEFUL_SET, HOLD))
+    let staged = Staged::new(cluster.of("bob"), &["fresh-0"], served(OF_STATEFUL_SET, HOLD))
         .ready()
         .await;
     assert_eq!(drain(&staged.scene, true).await.state, StepState::Done);
@@ -189,7 +193,7 @@ async fn a_guard_that_breaks_with_the_traffic_takes_it_out_again() {
     cluster.service("guard", 2).await;
     let patience = allclear::drivers::Patience {
         guard: Span::seconds(1),
-        ..crate::stand::PATIENCE
+        ..PATIENCE
     };
     let staged = Staged::new(
         cluster.of("bob"),

@@ -15,8 +15,10 @@ use allclear::{
 use tokio::time::timeout;
 
 use crate::{
+    part::{Cluster, at, by_hand, shared},
+    parts_support::Staged,
     proxy::{CUTS, PASSES, Proxy, STALLS, page},
-    stand::{Cluster, OF_STATEFUL_SET, PATIENCE, Staged, at, by_hand, restarts, served, shared},
+    stage::{OF_STATEFUL_SET, PATIENCE, restarts, served},
 };
 
 const SHORT: Patience = Patience {
@@ -60,7 +62,7 @@ async fn an_api_server_in_trouble_is_never_called_recovered() {
     let (slow, cut) = (Proxy::to(cluster.port).await, Proxy::to(cluster.port).await);
     slow.is(STALLS);
     cut.is(CUTS);
-    let nobody = cluster.dir.join("nobody.kubeconfig");
+    let nobody = cluster.kubeconfig("nobody");
     let alice = std::fs::read_to_string(cluster.kubeconfig("alice")).unwrap();
     std::fs::write(&nobody, alice.replace("alice-token", "no-token")).unwrap();
     let missing = Kubernetes {
@@ -76,7 +78,7 @@ async fn an_api_server_in_trouble_is_never_called_recovered() {
         ("no kubeconfig", missing),
     ];
     for (case, place) in cases {
-        let mut other = staged.from(place, SHORT);
+        let other = staged.from(place, SHORT);
         other.ledger.busy.store(50, Relaxed);
         let scene = &other.scene;
         let steps = async { (drain(scene, true).await, pools(scene).await, traffic(scene).await) };
@@ -115,7 +117,7 @@ async fn an_api_server_in_trouble_is_never_called_recovered() {
 async fn a_user_who_may_only_read_sees_what_is_left_and_changes_nothing() {
     let cluster = shared().await;
     let staged = sick(&cluster, "readonly").await;
-    let mut alice = staged.from(cluster.of("alice"), SHORT);
+    let alice = staged.from(cluster.of("alice"), SHORT);
     alice.ledger.busy.store(50, Relaxed);
     let (pool, back) = (pools(&alice.scene).await, traffic(&alice.scene).await);
     assert_eq!(
@@ -227,7 +229,7 @@ async fn a_recovery_that_is_killed_at_any_change_is_finished_by_the_next() {
         let app = format!("die-{nth}");
         cluster.service(&app, 3).await;
         let (target, pod) = (format!("{app}-0"), format!("{app}-0"));
-        let mut staged = Staged::new(cluster.of("bob"), &[&target], both()).ready().await;
+        let staged = Staged::new(cluster.of("bob"), &[&target], both()).ready().await;
         let old = cluster.uid(&pod).await;
         staged.ledger.busy.store(50, Relaxed);
         staged.dies_at(nth);

@@ -2,12 +2,15 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod gateway;
-#[path = "../kafka_parts/stand.rs"]
+#[path = "../kafka_parts/part.rs"]
 #[allow(dead_code)]
 mod kafka;
 mod luck;
+mod part;
+#[path = "../parts_support/mod.rs"]
+mod parts_support;
 mod preflight;
 mod proxy;
 mod restart;
 mod scale;
-mod stand;
+mod stage;

@@ -12,7 +12,11 @@ use allclear::{
     },
 };
 
-use crate::stand::{OF_STATEFUL_SET, Staged, at, pods, restarts, served, shared};
+use crate::{
+    part::{at, shared},
+    parts_support::Staged,
+    stage::{OF_STATEFUL_SET, pods, restarts, served},
+};
 
 const WAIT: Span = Span::seconds(1);
 
@@ -61,7 +65,7 @@ async fn rights_that_are_missing_are_named_with_user_verb_and_resource() {
         .refusals()
         .await
         .join("\n");
-    let unknown = cluster.dir.join("unknown.kubeconfig");
+    let unknown = cluster.kubeconfig("unknown");
     let alice = fs::read_to_string(cluster.kubeconfig("alice")).unwrap();
     fs::write(&unknown, alice.replace("alice-token", "no-token")).unwrap();
     let staged = Staged::new(at(&unknown), &["guarded-0"], restarts(OF_STATEFUL_SET, WAIT));
@@ -128,7 +132,7 @@ async fn a_kubeconfig_is_pinned_to_a_context_that_it_has() {
         wrong.ends_with("has no context `production`; there is parts"),
         "{wrong}"
     );
-    let broken = cluster.dir.join("broken.kubeconfig");
+    let broken = cluster.kubeconfig("broken");
     fs::write(&broken, "users: [{name: x, user: {token: very-secret").unwrap();
     let wrong = kubeconfig(&broken, None).unwrap_err();
     assert!(
@@ -143,13 +147,13 @@ async fn a_credential_plugin_logs_in_and_what_it_prints_is_never_shown() {
     cluster.service("plugged", 1).await;
     let bob = fs::read_to_string(cluster.kubeconfig("bob")).unwrap();
     let with_plugin = |name: &str, script: &str| {
-        let plugin = cluster.dir.join(format!("{name}.sh"));
+        let plugin = cluster.file(&format!("{name}.sh"));
         fs::write(&plugin, script).unwrap();
         let exec = format!(
             "exec: {{apiVersion: client.authentication.k8s.io/v1, command: sh, args: [{}], interactiveMode: Never}}",
             plugin.display()
         );
-        let path = cluster.dir.join(format!("{name}.kubeconfig"));
+        let path = cluster.kubeconfig(name);
         fs::write(&path, bob.replace("token: bob-token", &exec)).unwrap();
         Staged::new(at(&path), &["plugged-0"], restarts(OF_STATEFUL_SET, WAIT))
     };

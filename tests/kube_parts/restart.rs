@@ -11,7 +11,11 @@ use allclear::{
     },
 };
 
-use crate::stand::{Cluster, OF_STATEFUL_SET, Staged, by_hand, restarts, shared};
+use crate::{
+    part::{Cluster, by_hand, shared},
+    parts_support::Staged,
+    stage::{OF_STATEFUL_SET, PATIENCE, restarts},
+};
 
 const WAIT: Span = Span::seconds(2);
 
@@ -98,7 +102,7 @@ async fn a_pod_that_was_replaced_since_the_snapshot_is_not_deleted() {
         &["replaced-0"],
         restarts(OF_STATEFUL_SET, WAIT),
     );
-    let mut staged = staged.ready().await;
+    let staged = staged.ready().await;
     cluster.kubectl("delete pod replaced-0").await;
     cluster.ready("replaced", 1).await;
     let successor = cluster.uid("replaced-0").await;
@@ -119,7 +123,7 @@ async fn a_keeper_that_died_between_intent_and_deletion_is_followed_by_one_that_
     let cluster = shared().await;
     cluster.service("between", 1).await;
     let staged = Staged::new(cluster.of("bob"), &["between-0"], restarts(OF_STATEFUL_SET, WAIT));
-    let mut staged = staged.ready().await;
+    let staged = staged.ready().await;
     let old = cluster.uid("between-0").await;
     staged.ledger.busy.store(50, Relaxed);
     staged.dies_at(1);
@@ -150,7 +154,7 @@ async fn two_recoveries_at_once_delete_one_pod() {
     cluster.service("twice", 1).await;
     let one = Staged::new(cluster.of("bob"), &["twice-0"], restarts(OF_STATEFUL_SET, WAIT));
     let one = one.ready().await;
-    let other = one.from(cluster.of("bob"), crate::stand::PATIENCE);
+    let other = one.from(cluster.of("bob"), PATIENCE);
     let old = cluster.uid("twice-0").await;
     one.ledger.busy.store(50, Relaxed);
     let uids = async {

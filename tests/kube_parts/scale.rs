@@ -17,7 +17,9 @@ use tokio::task::JoinHandle;
 
 use crate::{
     kafka::{self, Broker},
-    stand::{Cluster, PATIENCE, Staged, by_hand, nothing_to_do, shared},
+    part::{Cluster, by_hand, shared},
+    parts_support::{Staged, nothing_to_do},
+    stage::PATIENCE,
 };
 
 /// Runs a real consumer for each Ready pod of a Deployment, as a kubelet would, until dropped.
@@ -132,7 +134,7 @@ fn payer(name: &str) -> Payer {
     }
 }
 
-fn scales(staged: &mut Staged) -> Vec<(u32, u32)> {
+fn scales(staged: &Staged) -> Vec<(u32, u32)> {
     let intents = staged.intents().into_iter();
     let scale = |i: ChangeIntent| match i {
         ChangeIntent::Scale { before, to, .. } => Some((before, to)),
@@ -152,7 +154,7 @@ fn is_done(end: &StepEnd) {
 
 #[tokio::test]
 async fn consumers_go_to_zero_and_come_back_exactly_as_many_under_the_rate() {
-    let (cluster, broker, _kubelet, mut staged) = caught_up("scaled", 300.0).await;
+    let (cluster, broker, _kubelet, staged) = caught_up("scaled", 300.0).await;
     let scene = &staged.scene;
     assert_eq!(hold_retry(scene).await.state, StepState::Nothing);
     assert_eq!(release_retry(scene).await.state, StepState::Nothing);
@@ -191,20 +193,20 @@ async fn consumers_go_to_zero_and_come_back_exactly_as_many_under_the_rate() {
             .unwrap(),
         None
     );
-    assert_eq!(scales(&mut staged), [(2, 0), (2, 2)]);
+    assert_eq!(scales(&staged), [(2, 0), (2, 2)]);
 }
 
 #[tokio::test]
 async fn what_somebody_else_has_scaled_is_left_to_them_and_named() {
-    let (cluster, broker, _kubelet, mut staged) = caught_up("disputed", 500.0).await;
+    let (cluster, broker, _kubelet, staged) = caught_up("disputed", 500.0).await;
     storm(&broker, &staged, "disputed", 3000).await;
     assert_eq!(hold_retry(&staged.scene).await.state, StepState::Held);
-    assert_eq!(scales(&mut staged), [(2, 0)]);
+    assert_eq!(scales(&staged), [(2, 0)]);
     cluster.kubectl("scale deployment/disputed --replicas=3").await;
     let end = release_retry(&staged.scene).await;
     assert_eq!(end.state, StepState::Failed, "{}", end.detail);
     assert_eq!(cluster.field("deployment disputed", ".spec.replicas").await, "3");
-    assert_eq!(scales(&mut staged), []);
+    assert_eq!(scales(&staged), []);
     let left = left_behind(&staged.scene).await;
     assert_eq!(left[0].what, "deployment shop/disputed: 3 replicas", "{left:?}");
     assert_eq!(
@@ -269,7 +271,7 @@ async fn an_autoscaler_that_would_undo_the_hold_is_refused_by_name() {
 
 #[tokio::test]
 async fn a_recovery_that_is_killed_at_any_change_is_finished_by_the_next() {
-    let (cluster, broker, _kubelet, mut staged) = caught_up("killed", 600.0).await;
+    let (cluster, broker, _kubelet, staged) = caught_up("killed", 600.0).await;
     for nth in 1..=4 {
         storm(&broker, &staged, "killed", 2500).await;
         staged.intents();

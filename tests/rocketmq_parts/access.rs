@@ -14,7 +14,8 @@ use allclear::{
 use crate::{
     hand::by_hand,
     part::{BROKERS, Part},
-    stage::{PATIENCE, Staged, queue},
+    parts_support::{PATIENCE, Staged},
+    stage::queue,
 };
 
 const SECRET: &str = "admin-pw-1";

@@ -7,7 +7,8 @@ use allclear::{
 
 use crate::{
     part::{BROKERS, shared},
-    stage::{Staged, queue},
+    parts_support::Staged,
+    stage::queue,
 };
 
 #[tokio::test]

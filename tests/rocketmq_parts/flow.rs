@@ -10,7 +10,8 @@ use tokio::time::Instant;
 
 use crate::{
     part::{BROKERS, Part, call, shared, until},
-    stage::{Staged, caught_up, storm},
+    parts_support::Staged,
+    stage::{caught_up, storm},
 };
 
 async fn configs(part: &Part, group: &str) -> [String; 2] {
@@ -81,7 +82,7 @@ async fn a_storm_is_held_let_go_at_its_rate_and_all_is_as_it_was() {
     assert!(changes.len() >= 8 && changes.iter().all(known), "{changes:?}");
     let again = release_retry(&staged.scene).await;
     assert_eq!(again.state, StepState::Nothing, "{again:?}");
-    assert_eq!(staged.intents().len(), changes.len());
+    assert_eq!(staged.intents(), vec![]);
 }
 
 #[tokio::test]

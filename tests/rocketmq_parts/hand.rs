@@ -1,7 +1,5 @@
 //! What is left to do by hand, typed as it stands.
 
-use std::process::Command;
-
 use allclear::{
     engine::recovery::{hold_retry, left_behind},
     model::{
@@ -12,24 +10,14 @@ use allclear::{
 
 use crate::{
     part::{BROKERS, shared},
-    stage::{Staged, queue},
+    parts_support::{Staged, typed},
+    stage::queue,
 };
 
 /// Types the commands of these leftovers as a person would.
-pub async fn by_hand(left: &[Leftover], variables: &[(&'static str, &'static str)]) {
-    for line in left.iter().filter_map(|l| l.by_hand.clone()) {
-        let variables = variables.to_vec();
-        let typed = line.clone();
-        let ended = tokio::task::spawn_blocking(move || {
-            Command::new("sh")
-                .args(["-c", &typed])
-                .envs(variables)
-                .output()
-                .unwrap()
-        });
-        let ended = ended.await.unwrap();
-        let said = String::from_utf8_lossy(&[ended.stdout, ended.stderr].concat()).into_owned();
-        assert!(ended.status.success(), "`{line}`: {said}");
+pub async fn by_hand(left: &[Leftover], variables: &[(&str, &str)]) {
+    for line in left.iter().filter_map(|l| l.by_hand.as_deref()) {
+        typed(line, variables).await;
     }
 }
 

@@ -14,8 +14,9 @@ use allclear::{
 
 use crate::{
     part::{BROKERS, Part, shared},
+    parts_support::{PATIENCE, Staged},
     proxy::{Way, Ways},
-    stage::{PATIENCE, Staged, caught_up, queue, storm},
+    stage::{caught_up, queue, storm},
 };
 
 const SHORT: Patience = Patience {
@@ -100,7 +101,12 @@ async fn a_switch_that_lands_late_is_put_back() {
     let before = part.config("broker-b", "late").await;
     let stall = async {
         // The way closes as soon as the group is off, and opens when its last switch may still be on its way.
-        crate::part::until("held", async || staged.intents().len() >= 2).await;
+        let mut changes = 0;
+        let is_off = async || {
+            changes += staged.intents().len();
+            changes >= 2
+        };
+        crate::part::until("held", is_off).await;
         ways.b.set(Way::Slow);
         tokio::time::sleep(Duration::from_secs(3)).await;
         ways.b.set(Way::Open);

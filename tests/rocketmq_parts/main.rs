@@ -8,5 +8,7 @@ mod hand;
 mod killed;
 mod luck;
 mod part;
+#[path = "../parts_support/mod.rs"]
+mod parts_support;
 mod proxy;
 mod stage;

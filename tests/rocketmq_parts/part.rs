@@ -1,17 +1,6 @@
 //! A real name server, two real master brokers, and real consumers.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    net::TcpListener,
-    path::PathBuf,
-    process::{Child, Command, Stdio},
-    sync::{
-        Arc, LazyLock, Weak,
-        atomic::{AtomicU32, Ordering::Relaxed},
-    },
-    time::Duration,
-};
+use std::{collections::BTreeMap, fs, process::Command, sync::Arc, time::Duration};
 
 use allclear::model::environment::Rocketmq;
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -19,39 +8,37 @@ use ring::hmac;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
-    sync::Mutex,
 };
+
+use crate::parts_support::{Process, Script, Shared, free_ports, run};
 
 pub const BROKERS: [&str; 2] = ["broker-a", "broker-b"];
 
 /// Servers on ports of their own; their data are gone when they are dropped.
 pub struct Part {
-    pub dir: PathBuf,
-    pub port: u16,
+    script: Script,
+    port: u16,
     login: Option<&'static str>,
 }
 
-static SHARED: LazyLock<Mutex<Weak<Part>>> = LazyLock::new(Mutex::default);
-
-/// The servers that all tests share which leave them as they are; they end with the last of them.
+/// The servers that all tests share which leave them as they are.
 pub async fn shared() -> Arc<Part> {
-    let mut shared = SHARED.lock().await;
-    if let Some(part) = shared.upgrade() {
-        return part;
-    }
-    let part = Arc::new(Part::start(None).await);
-    *shared = Arc::downgrade(&part);
-    part
+    static SHARED: Shared<Part> = Shared::new();
+    SHARED.or(Part::start(None)).await
 }
 
 impl Part {
     /// With `user:password` of a super user, every call needs a signature.
     pub async fn start(login: Option<&'static str>) -> Part {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("rocketmq-{}-{}", std::process::id(), COUNT.fetch_add(1, Relaxed));
+        let port = free_ports(32_000, 12, &[0, 3, 7, 11]);
+        let settings = vec![
+            ("PART_PORT", port.to_string()),
+            ("PART_WITH", std::process::id().to_string()),
+            ("PART_LOGIN", login.unwrap_or_default().to_owned()),
+        ];
         let part = Part {
-            dir: PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name),
-            port: free_ports(),
+            script: Script::new("rocketmq", settings),
+            port,
             login,
         };
         part.run("up", &[]).await;
@@ -59,27 +46,8 @@ impl Part {
     }
 
     /// `up`, `down` or `kill`, of these or of all.
-    pub async fn run(&self, what: &'static str, names: &[&str]) {
-        let mut command = self.script(what);
-        command.args(names);
-        let ended = tokio::task::spawn_blocking(move || command.output())
-            .await
-            .unwrap()
-            .unwrap();
-        let said = String::from_utf8_lossy(&[ended.stdout, ended.stderr].concat()).into_owned();
-        assert!(ended.status.success(), "scripts/part/rocketmq {what}: {said}");
-    }
-
-    fn script(&self, what: &str) -> Command {
-        let mut command =
-            Command::new(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("scripts/part/rocketmq"));
-        command
-            .arg(what)
-            .env("PART_DIR", &self.dir)
-            .env("PART_PORT", self.port.to_string())
-            .env("PART_WITH", std::process::id().to_string())
-            .env("PART_LOGIN", self.login.unwrap_or_default());
-        command
+    pub async fn run(&self, what: &str, names: &[&str]) {
+        self.script.does(&[&[what], names].concat(), &[]).await;
     }
 
     pub fn name_server(&self) -> String {
@@ -165,54 +133,27 @@ impl Part {
     pub async fn produce(&self, topic: &str, messages: u32) {
         let mut command = self.tool();
         command.args(["produce", &self.name_server(), topic, &messages.to_string()]);
-        let ended = tokio::task::spawn_blocking(move || command.output())
-            .await
-            .unwrap()
-            .unwrap();
-        assert!(
-            ended.status.success(),
-            "{}",
-            String::from_utf8_lossy(&ended.stderr)
-        );
+        run(command, None).await;
     }
 
     /// A real consumer of the group, in the background.
-    pub fn consume(&self, topic: &str, group: &str, settings: &[&str]) -> Consumer {
-        let log = fs::File::create(self.dir.join(format!("{group}.log"))).unwrap();
+    pub fn consume(&self, topic: &str, group: &str, settings: &[&str]) -> Process {
+        let log = fs::File::create(self.script.file(&format!("{group}.log"))).unwrap();
         let mut command = self.tool();
         command
             .args(["consume", &self.name_server(), topic, group])
-            .args(settings);
-        command
-            .stdin(Stdio::null())
+            .args(settings)
             .stdout(log.try_clone().unwrap())
             .stderr(log);
-        Consumer(command.spawn().unwrap())
+        Process::start(command)
     }
 
     fn tool(&self) -> Command {
-        let mut command = Command::new(self.dir.join("bin/mqtool"));
+        let mut command = Command::new(self.script.file("bin/mqtool"));
         if let Some((user, password)) = self.login.and_then(|login| login.split_once(':')) {
             command.env("MQ_ACCESS_KEY", user).env("MQ_SECRET_KEY", password);
         }
         command
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        let _ = self.script("down").output();
-        let _ = fs::remove_dir_all(&self.dir);
-    }
-}
-
-/// A consumer's process; it ends when dropped.
-pub struct Consumer(Child);
-
-impl Drop for Consumer {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 
@@ -247,17 +188,4 @@ pub async fn call(address: &str, code: u32, fields: &str, body: &str) -> (String
     let header = u32::from_be_bytes([0, answer[1], answer[2], answer[3]]) as usize;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (text(&answer[4..4 + header]), text(&answer[4 + header..]))
-}
-
-/// The first of twelve ports of which those that are used are free; no two parts of this process get the same.
-fn free_ports() -> u16 {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let nth = std::process::id() % 200 * 10 + NEXT.fetch_add(1, Relaxed);
-        let base = 32_000 + (nth % 2000) as u16 * 12;
-        let held = [0, 3, 7, 11].map(|offset| TcpListener::bind(("127.0.0.1", base + offset)));
-        if held.iter().all(Result::is_ok) {
-            return base;
-        }
-    }
 }

@@ -1,0 +1,137 @@
+//! A real broker, and real consumers.
+
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Command, Stdio},
+    sync::Arc,
+};
+
+use allclear::model::{
+    environment::Kafka,
+    ids::ServerName,
+    playbook::{KafkaQueue, OffsetReset, QueueHold},
+    time::Span,
+};
+
+use crate::parts_support::{Process, Script, Shared, free_ports, run, typed};
+
+/// A broker on ports of its own; its data are gone when it is dropped.
+pub struct Broker {
+    script: Script,
+    pub port: u16,
+}
+
+/// The broker that all tests share which leave it as it is.
+pub async fn shared() -> Arc<Broker> {
+    static SHARED: Shared<Broker> = Shared::new();
+    SHARED.or(Broker::start()).await
+}
+
+impl Broker {
+    pub async fn start() -> Broker {
+        let port = free_ports(20_000, 5, &[0, 1, 2, 3, 4]);
+        let broker = Broker {
+            script: Script::new("kafka", vec![("PART_PORT", port.to_string())]),
+            port,
+        };
+        broker.part("up").await;
+        broker
+    }
+
+    /// `up`, `down` or `kill`.
+    pub async fn part(&self, what: &str) {
+        self.script.does(&[what], &[]).await;
+    }
+
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.script.file(name)
+    }
+
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    pub fn plaintext(&self) -> Kafka {
+        Kafka {
+            bootstrap: vec![self.address()],
+            tls: None,
+            sasl: None,
+        }
+    }
+
+    /// Runs one of Kafka's own tools; what it prints.
+    pub async fn tool(&self, name: &str, args: &str) -> String {
+        let mut command = Command::new(self.file(&format!("bin/kafka-{name}.sh")));
+        command
+            .args(["--bootstrap-server", &self.address()])
+            .args(args.split(' '));
+        run(command, None).await
+    }
+
+    /// Types a command as a person with Kafka's tools would.
+    pub async fn by_hand(&self, line: &str, variables: &[(&str, &str)]) -> String {
+        let path = std::env::var("PATH").unwrap();
+        let path = format!("{}:{path}", self.file("bin").display());
+        typed(line, &[variables, &[("PATH", &path)]].concat()).await
+    }
+
+    pub async fn topic(&self, name: &str, partitions: u32) {
+        self.tool(
+            "topics",
+            &format!("--create --topic {name} --partitions {partitions}"),
+        )
+        .await;
+    }
+
+    pub async fn produce(&self, topic: &str, messages: u32, bytes: u32) {
+        let args = format!("--topic {topic} --num-records {messages} --record-size {bytes} --throughput -1");
+        self.tool("producer-perf-test", &args).await;
+    }
+
+    /// A real consumer of the group with this client id, in the background.
+    pub fn consume(&self, topic: &str, group: &str, client: &str, settings: &[&str]) -> Process {
+        let mut command = Command::new(self.file("bin/kafka-console-consumer.sh"));
+        let commit = "auto.commit.interval.ms=1000";
+        command.args([
+            "--bootstrap-server",
+            &self.address(),
+            "--topic",
+            topic,
+            "--group",
+            group,
+        ]);
+        for setting in [
+            &format!("client.id={client}"),
+            commit,
+            "auto.offset.reset=earliest",
+        ]
+        .into_iter()
+        .chain(settings.iter().copied())
+        {
+            command.args(["--command-property", setting]);
+        }
+        let log = fs::File::create(self.file(&format!("{client}.log"))).unwrap();
+        command.stdout(Stdio::null()).stderr(log);
+        Process::start(command)
+    }
+}
+
+pub fn main() -> ServerName {
+    ServerName::new("main").unwrap()
+}
+
+/// A queue of this name for topic, group and client id.
+pub fn queue(name: &str, rate: f64, within: Span) -> KafkaQueue {
+    KafkaQueue {
+        cluster: main(),
+        topic: name.to_owned(),
+        group: name.to_owned(),
+        reset: OffsetReset::Earliest,
+        user: None,
+        clients: vec![name.to_owned()],
+        rate,
+        within,
+        hold: QueueHold::Quota,
+    }
+}
