@@ -1,6 +1,8 @@
 //! A retry topic of a real Kafka let go by quota: how near the measured rate comes to the rate that was asked for.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
+#[path = "../tests/kafka_parts/backlog.rs"]
+mod backlog;
 #[allow(dead_code, reason = "the tests use all of it")]
 #[path = "../tests/kafka_parts/part.rs"]
 mod part;

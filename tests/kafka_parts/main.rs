@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
 mod access;
+mod backlog;
 mod lag;
 mod late;
 mod luck;

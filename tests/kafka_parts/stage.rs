@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use allclear::{
-    drivers::{Patience, kafka::KafkaCluster},
+    drivers::Patience,
     engine::recovery::StepEnd,
     model::{
         environment::Kafka,
@@ -35,34 +35,6 @@ impl Staged {
             ..nothing_to_do()
         };
         Self::of(plan(environment, &[], playbook), secrets, patience)
-    }
-
-    pub fn cluster(&self) -> KafkaCluster {
-        self.scene.drivers.kafka(&main()).unwrap()
-    }
-
-    pub async fn backlog(&self) -> u64 {
-        let RetryQueue::Kafka(queue) = &self.scene.plan.drill.recovery.retry_queues[0] else {
-            unreachable!()
-        };
-        let seen = self
-            .cluster()
-            .position(&queue.topic, &queue.group, queue.reset)
-            .await;
-        seen.map_or(u64::MAX, |p| p.backlog())
-    }
-
-    /// Waits until the backlog is as wanted.
-    pub async fn until_backlog(&self, wanted: impl Fn(u64) -> bool) {
-        let deadline = Instant::now() + Duration::from_secs(60);
-        loop {
-            let now = self.backlog().await;
-            if wanted(now) {
-                return;
-            }
-            assert!(Instant::now() < deadline, "backlog {now}");
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Recovery on a real Kubernetes API server: what is read, what is changed, and what bad luck leaves.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+#[path = "../kafka_parts/backlog.rs"]
+mod backlog;
 mod gateway;
 #[path = "../kafka_parts/part.rs"]
 #[allow(dead_code)]

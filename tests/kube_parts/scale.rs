@@ -84,26 +84,6 @@ fn staged(cluster: &Cluster, broker: &Broker, name: &str, rate: f64) -> Staged {
     )
 }
 
-async fn backlog(staged: &Staged, name: &str) -> u64 {
-    let kafka = staged.scene.drivers.kafka(&kafka::main()).unwrap();
-    let seen = kafka
-        .position(name, name, allclear::model::playbook::OffsetReset::Earliest)
-        .await;
-    seen.map_or(u64::MAX, |p| p.backlog())
-}
-
-async fn until_backlog(staged: &Staged, name: &str, wanted: impl Fn(u64) -> bool) {
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
-    loop {
-        let now = backlog(staged, name).await;
-        if wanted(now) {
-            return;
-        }
-        assert!(tokio::time::Instant::now() < deadline, "backlog {now}");
-        tokio::time::sleep(Duration::from_millis(300)).await;
-    }
-}
-
 /// A topic whose two consumers have read all of it.
 async fn caught_up(name: &'static str, rate: f64) -> (Arc<Cluster>, Arc<Broker>, Kubelet, Staged) {
     let (cluster, broker) = (shared().await, kafka::shared().await);
@@ -112,18 +92,18 @@ async fn caught_up(name: &'static str, rate: f64) -> (Arc<Cluster>, Arc<Broker>,
     broker.produce(name, 100, 200).await;
     let kubelet = Kubelet::of(cluster.clone(), broker.clone(), name);
     let staged = staged(&cluster, &broker, name, rate);
-    until_backlog(&staged, name, |n| n == 0).await;
+    staged.until_backlog(|n| n == 0).await;
     let staged = staged.ready().await;
     (cluster, broker, kubelet, staged)
 }
 
 /// A backlog: a quota keeps it from being read meanwhile.
 async fn storm(broker: &Broker, staged: &Staged, name: &str, messages: u32) {
-    let kafka = staged.scene.drivers.kafka(&kafka::main()).unwrap();
+    let kafka = staged.cluster();
     let payer = payer(name);
     kafka.set_quota(&payer, Some(600.0)).await.unwrap();
     broker.produce(name, messages, 200).await;
-    assert!(backlog(staged, name).await > u64::from(messages) / 2);
+    assert!(staged.backlog().await > u64::from(messages) / 2);
     kafka.set_quota(&payer, None).await.unwrap();
 }
 
@@ -171,7 +151,7 @@ async fn consumers_go_to_zero_and_come_back_exactly_as_many_under_the_rate() {
     assert!(needs_repair(scene).await.is_needed());
     let left = left_behind(scene).await;
     assert_eq!(left[0].what, "deployment shop/scaled: 0 replicas", "{left:?}");
-    let waiting = backlog(&staged, "scaled").await;
+    let waiting = staged.backlog().await;
 
     let begin = tokio::time::Instant::now();
     let end = release_retry(scene).await;
@@ -183,16 +163,7 @@ async fn consumers_go_to_zero_and_come_back_exactly_as_many_under_the_rate() {
     );
     assert_eq!(cluster.field("deployment scaled", ".spec.replicas").await, "2");
     assert_eq!(left_behind(scene).await, vec![]);
-    assert_eq!(
-        scene
-            .drivers
-            .kafka(&kafka::main())
-            .unwrap()
-            .quota(&payer("scaled"))
-            .await
-            .unwrap(),
-        None
-    );
+    assert_eq!(staged.cluster().quota(&payer("scaled")).await.unwrap(), None);
     assert_eq!(scales(&staged), [(2, 0), (2, 2)]);
 }
 
@@ -227,7 +198,7 @@ async fn consumers_that_were_at_zero_stay_so_and_nothing_is_let_go() {
     {
         let staged = staged(&cluster, &broker, "idle", 100.0);
         let _consumer = broker.consume("idle", "idle", "idle", &[]);
-        until_backlog(&staged, "idle", |n| n == 0).await;
+        staged.until_backlog(|n| n == 0).await;
     }
     let mut staged = staged(&cluster, &broker, "idle", 100.0);
     let checks = staged.prepare().await;
@@ -297,7 +268,6 @@ async fn a_recovery_that_is_killed_at_any_change_is_finished_by_the_next() {
         );
         assert_eq!(left_behind(scene).await, vec![], "after change {nth}");
         assert_eq!(cluster.field("deployment killed", ".spec.replicas").await, "2");
-        let kafka = scene.drivers.kafka(&kafka::main()).unwrap();
-        assert_eq!(kafka.quota(&payer("killed")).await.unwrap(), None);
+        assert_eq!(staged.cluster().quota(&payer("killed")).await.unwrap(), None);
     }
 }
