@@ -16,6 +16,8 @@ mod kafka_wire;
 mod keeper;
 mod luck;
 mod part;
+#[path = "../parts_support/mod.rs"]
+mod parts_support;
 mod plan;
 mod proxy;
 mod row;

@@ -3,7 +3,6 @@
 use std::{
     fs::File,
     net::TcpListener,
-    path::{Path, PathBuf},
     process::Stdio,
     sync::atomic::{AtomicU32, Ordering::Relaxed},
     time::Duration,
@@ -14,6 +13,8 @@ use tokio::{
     process::{Child, Command},
     time::{Instant, timeout},
 };
+
+use crate::parts_support::Script;
 
 /// The first of `n` free ports; no two parts of this process get the same.
 pub fn ports(n: u16) -> u16 {
@@ -75,64 +76,14 @@ pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) -> Result<(
     Ok(())
 }
 
-/// A script of scripts/part with settings of its own. The part goes down with it.
-pub struct Script {
+/// A part's script with a folder of its own in /tmp: the paths of unix sockets must be short.
+pub fn script(
     name: &'static str,
-    folder: TempDir,
     settings: Vec<(&'static str, String)>,
     down: &'static [&'static str],
-}
-
-impl Script {
-    pub fn of(
-        name: &'static str,
-        settings: Vec<(&'static str, String)>,
-        down: &'static [&'static str],
-    ) -> Self {
-        let folder = tempfile::Builder::new()
-            .prefix("luck-")
-            .tempdir_in("/tmp")
-            .expect("a folder");
-        Self {
-            name,
-            folder,
-            settings,
-            down,
-        }
-    }
-
-    pub fn file(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn command(&self, args: &[&str]) -> std::process::Command {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("scripts/part")
-            .join(self.name);
-        let mut command = std::process::Command::new(script);
-        command
-            .args(args)
-            .env("PART_DIR", self.folder.path())
-            .envs(self.settings.iter().map(|(key, value)| (*key, value)))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::inherit());
-        command
-    }
-
-    /// Runs it. It must do well.
-    pub async fn does(&self, args: &[&str], more: &[(&str, &str)]) {
-        let mut command = Command::from(self.command(args));
-        let status = command.envs(more.iter().copied()).status().await;
-        assert!(status.expect("it starts").success(), "{} {args:?}", self.name);
-    }
-}
-
-impl Drop for Script {
-    fn drop(&mut self) {
-        // The folder goes next: what still runs there would be nobody's.
-        let _ = self.command(self.down).status();
-    }
+) -> Script {
+    let folder = tempfile::Builder::new().prefix("luck-").tempdir_in("/tmp");
+    Script::within(folder.expect("a folder").keep(), name, settings, down)
 }
 
 /// A Redis server that keeps what it was told, on a port of its own.

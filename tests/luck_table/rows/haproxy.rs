@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::{
     luck::Luck,
-    part::{Script, ports, tool},
+    part::{ports, script, tool},
+    parts_support::Script,
     proxy::{Place, Proxy},
     row::Row,
 };
@@ -31,7 +32,7 @@ impl Haproxy {
             each.collect::<Vec<_>>().join(" ")
         };
         let settings = vec![("PART_PORT", base.to_string()), ("PART_SERVERS", servers(3))];
-        let part = Script::of("haproxy", settings, &["down"]);
+        let part = script("haproxy", settings, &["down"]);
         part.does(&["up"], &[]).await;
         Self {
             part,

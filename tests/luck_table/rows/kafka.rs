@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 use crate::{
     kafka_wire::{quota, set_quota},
     luck::Luck,
-    part::{Script, ports, tool, until},
+    part::{ports, script, tool, until},
+    parts_support::Script,
     proxy::{Place, Proxy},
     row::{PATIENCE, PATIENT, Row},
 };
@@ -43,7 +44,7 @@ impl Kafka {
             ("PART_PORT", base.to_string()),
             ("PART_ADVERTISE_SASL", (base + 5).to_string()),
         ];
-        let part = Script::of("kafka", settings, &["down"]);
+        let part = script("kafka", settings, &["down"]);
         part.does(&["up"], &[]).await;
         let kafka = Self {
             part,

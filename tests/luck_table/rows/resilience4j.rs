@@ -9,7 +9,8 @@ use tokio::task::JoinHandle;
 use crate::{
     http::ask,
     luck::Luck,
-    part::{Script, ports, until},
+    part::{ports, script, until},
+    parts_support::Script,
     proxy::{Place, Proxy},
     row::{LOGIN_PAGE, Row},
 };
@@ -42,7 +43,7 @@ impl Resilience4j {
     pub async fn start(via: Via) -> Self {
         let port = ports(2);
         let settings = vec![("PART_PORTS", port.to_string())];
-        let part = Script::of("spring", settings, &["down", "order-0"]);
+        let part = script("spring", settings, &["down", "order-0"]);
         part.does(&["up", "order-0"], &[]).await;
         // Real calls close what is half-open.
         let calls = tokio::spawn(async move {

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use crate::{
     http::ask,
     luck::Luck,
-    part::{Script, ports, until},
+    part::{ports, script, until},
+    parts_support::Script,
     proxy::{Place, Proxy},
     row::{LOGIN_PAGE, Row},
 };
@@ -26,7 +27,7 @@ impl Sentinel {
     pub async fn start() -> Self {
         let port = ports(2);
         let settings = vec![("PART_PORTS", port.to_string())];
-        let part = Script::of("sentinel", settings, &["down", "order-0"]);
+        let part = script("sentinel", settings, &["down", "order-0"]);
         part.does(&["up", "order-0"], &[]).await;
         Self {
             part,
