@@ -8,7 +8,8 @@ use allclear::{
 
 use crate::{
     app::{Lent, spring, type_by_hand, until},
-    stage::{PATIENCE, Stage, WAYS, plan, resilience4j, seen},
+    parts_support::Staged,
+    stage::{PATIENCE, WAYS, plan, resilience4j, seen},
 };
 
 const MOODS: [&str; 4] = ["SLOW", "FORBIDDEN", "BROKEN", "GARBAGE"];
@@ -21,9 +22,9 @@ const SHORT: Patience = Patience {
     ..PATIENCE
 };
 
-fn open_on_both(app: &Lent, way: &str, patience: Patience) -> Stage {
+fn open_on_both(app: &Lent, way: &str, patience: Patience) -> Staged {
     let plan = plan(&[app.address(0), app.address(1)], resilience4j(&["coupon"], way));
-    Stage::new(plan, patience).before(vec![seen(0, "coupon", "CLOSED"), seen(1, "coupon", "CLOSED")])
+    Staged::new(plan, patience).before(vec![seen(0, "coupon", "CLOSED"), seen(1, "coupon", "CLOSED")])
 }
 
 async fn opened(app: &Lent) {
@@ -33,7 +34,7 @@ async fn opened(app: &Lent) {
 }
 
 /// Recovers, sees that order-0 alone is left over, lets its luck turn, and types what is said to be typed.
-async fn is_named_and_the_command_helps(app: &Lent, stage: &Stage, case: &str, turn: impl AsyncFnOnce()) {
+async fn is_named_and_the_command_helps(app: &Lent, stage: &Staged, case: &str, turn: impl AsyncFnOnce()) {
     let ended = stage.recover().await;
     assert_eq!(
         ended.opened.state,
@@ -107,7 +108,7 @@ async fn an_instance_that_restarts_in_mid_step_is_read_as_it_is_afterwards() {
         app.put(0, "coupon", "OPEN").await;
         app.down(0).await;
         let plan = plan(&[app.address(0)], resilience4j(&["coupon"], "app"));
-        let stage = Stage::new(plan, patient).before(vec![seen(0, "coupon", before)]);
+        let stage = Staged::new(plan, patient).before(vec![seen(0, "coupon", before)]);
         let (end, ()) = tokio::join!(breakers_open(&stage.scene), app.up(0));
         let left = left_behind(&stage.scene).await;
         if before == "CLOSED" {
@@ -127,7 +128,7 @@ async fn an_actuator_that_may_only_be_read_by_now_closes_nothing_and_says_so() {
     let app = spring().await;
     app.put(2, "payment", "OPEN").await;
     let read_only = plan(&[app.address(2)], resilience4j(&["payment"], "close"));
-    let stage = Stage::new(read_only, SHORT).before(vec![seen(0, "payment", "CLOSED")]);
+    let stage = Staged::new(read_only, SHORT).before(vec![seen(0, "payment", "CLOSED")]);
     let ended = stage.recover().await;
     assert_eq!(ended.opened.state, StepState::Failed);
     assert!(
@@ -138,7 +139,7 @@ async fn an_actuator_that_may_only_be_read_by_now_closes_nothing_and_says_so() {
     assert_eq!(ended.left[0].what, "breaker payment on order-0 (OPEN)");
     // Through the app it needs no actuator that writes.
     let by_app = plan(&[app.address(2)], resilience4j(&["payment"], "app"));
-    let stage = Stage::new(by_app, SHORT).before(vec![seen(0, "payment", "CLOSED")]);
+    let stage = Staged::new(by_app, SHORT).before(vec![seen(0, "payment", "CLOSED")]);
     assert_eq!(breakers_open(&stage.scene).await.state, StepState::Done);
     assert_eq!(app.state(2, "payment").await, "HALF_OPEN");
 }

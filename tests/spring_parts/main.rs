@@ -7,6 +7,8 @@ mod app;
 mod engine;
 mod killed;
 mod luck;
+#[path = "../parts_support/mod.rs"]
+mod parts_support;
 mod preflight;
 mod sentinel;
 mod stage;

@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use crate::{
     app::spring,
-    stage::{PATIENCE, Stage, WAYS, checks, plan, refused, resilience4j},
+    parts_support::Staged,
+    stage::{PATIENCE, WAYS, checks, plan, refused, resilience4j},
 };
 
 #[tokio::test]
@@ -38,12 +39,12 @@ async fn nothing_moves_and_no_window_is_wiped_before_the_drill() {
     let before = app.breakers(0).await;
     for way in ["app", "close", "wait"] {
         let plan = plan(&[app.address(0)], resilience4j(&["coupon", "stock"], way));
-        Stage::new(plan, PATIENCE).read().await;
+        Staged::new(plan, PATIENCE).ready().await;
         assert_eq!(app.breakers(0).await, before, "{way}");
     }
     // A probe is a call: one, and only through a breaker that is closed.
     let plan = plan(&[app.address(0)], resilience4j(&["coupon", "stock"], "probe"));
-    Stage::new(plan, PATIENCE).read().await;
+    Staged::new(plan, PATIENCE).ready().await;
     let after = app.breakers(0).await;
     let window = |breakers: &Value| breakers["coupon"]["bufferedCalls"].as_u64().expect("a number");
     assert_eq!(window(&after), window(&before) + 1);
@@ -58,9 +59,9 @@ async fn a_closed_breaker_keeps_its_window_through_a_recovery() {
     }
     for way in WAYS {
         let plan = plan(&[app.address(0)], resilience4j(&["coupon"], way));
-        let stage = Stage::new(plan, PATIENCE).before(vec![crate::stage::seen(0, "coupon", "CLOSED")]);
+        let stage = Staged::new(plan, PATIENCE).before(vec![crate::stage::seen(0, "coupon", "CLOSED")]);
         let ended = stage.recover().await;
-        assert!(ended.left.is_empty() && stage.intents().await.is_empty(), "{way}");
+        assert!(ended.left.is_empty() && stage.intents().is_empty(), "{way}");
     }
     assert_eq!(app.breakers(0).await["coupon"]["bufferedCalls"], 4);
 }

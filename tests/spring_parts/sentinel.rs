@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::{
     app::{Lent, sentinel, type_by_hand},
-    stage::{PATIENCE, Stage, checks, plan, refused},
+    parts_support::Staged,
+    stage::{PATIENCE, checks, plan, refused},
 };
 
 const SHORT: Patience = Patience {
@@ -21,7 +22,7 @@ fn entry() -> Value {
     json!({"sentinel": {"api": "http://{instance}", "callers": "order", "rules": ["degrade", "flow"]}})
 }
 
-async fn ready(app: &Lent, patience: Patience) -> Stage {
+async fn ready(app: &Lent, patience: Patience) -> Staged {
     // The app's own rules, whatever another test has left there.
     for number in [0, 1] {
         set(app, number, "degrade", &[errors("coupon", 3), errors("stock", 5)]).await;
@@ -33,8 +34,8 @@ async fn ready(app: &Lent, patience: Patience) -> Stage {
         )
         .await;
     }
-    Stage::new(plan(&[app.address(0), app.address(1)], entry()), patience)
-        .read()
+    Staged::new(plan(&[app.address(0), app.address(1)], entry()), patience)
+        .ready()
         .await
 }
 
@@ -98,7 +99,7 @@ async fn a_changed_emptied_or_grown_list_is_put_back_whole_and_one_that_is_as_be
         (untouched.opened.state, untouched.left.len()),
         (StepState::Nothing, 0)
     );
-    assert!(stage.intents().await.is_empty());
+    assert!(stage.intents().is_empty());
 
     set(&app, 0, "degrade", &[errors("coupon", 1)]).await;
     set(&app, 0, "flow", &[]).await;
@@ -113,7 +114,7 @@ async fn a_changed_emptied_or_grown_list_is_put_back_whole_and_one_that_is_as_be
     let ended = stage.recover().await;
     assert_eq!(ended.opened.detail, "3 of 4 lists of rules put back");
     assert!(ended.left.is_empty(), "{:?}", ended.left);
-    assert_eq!(stage.intents().await.len(), 3);
+    assert_eq!(stage.intents().len(), 3);
     assert_eq!(all_rules(&app).await, before);
 }
 
@@ -122,7 +123,7 @@ async fn rules_with_odd_names_come_back_as_they_were_by_the_step_and_by_hand() {
     let app = sentinel().await;
     let odd = json!({"resource": "GET:/it's \"odd\"?a=1+1&b=100%25 \u{4f60}", "grade": 1, "count": 0.1});
     set(&app, 0, "flow", std::slice::from_ref(&odd)).await;
-    let stage = Stage::new(plan(&[app.address(0)], entry()), SHORT).read().await;
+    let stage = Staged::new(plan(&[app.address(0)], entry()), SHORT).ready().await;
     let before = rules(&app, 0, "flow").await;
     assert_eq!(before[0]["resource"], odd["resource"]);
     set(&app, 0, "flow", &[]).await;
@@ -170,7 +171,9 @@ async fn an_app_that_restarts_in_mid_step_gets_its_rules_of_before_the_drill() {
         ..PATIENCE
     };
     set(&app, 0, "degrade", &[errors("only-here", 7)]).await;
-    let stage = Stage::new(plan(&[app.address(0)], entry()), patient).read().await;
+    let stage = Staged::new(plan(&[app.address(0)], entry()), patient)
+        .ready()
+        .await;
     let before = rules(&app, 0, "degrade").await;
     app.down(0).await;
     let (end, ()) = tokio::join!(breakers_open(&stage.scene), app.up(0));

@@ -4,22 +4,20 @@ use std::sync::Arc;
 
 use allclear::{
     drivers::{Drivers, Patience},
-    engine::recovery::{Bus, Scene, StepEnd, breakers_open, left_behind, read_snapshot, traffic},
+    engine::recovery::{StepEnd, breakers_open, left_behind, read_snapshot, traffic},
     model::{
         event::{Check, CheckOutcome},
         ids::InstanceName,
         plan::Plan,
-        recovery::{Leftover, StepId, StepState},
-        sample::{Query, Reading},
+        recovery::Leftover,
         secret::Secrets,
         snapshot::{BreakerSeen, BreakerState, Snapshot},
         time::Span,
-        undo::ChangeIntent,
     },
 };
-use futures::future::BoxFuture;
 use serde_json::{Value, json};
-use tokio::sync::Mutex;
+
+use crate::parts_support::Staged;
 
 /// The ways back, with the app's own addresses.
 pub const WAYS: [&str; 4] = ["app", "close", "wait", "probe"];
@@ -86,48 +84,15 @@ pub const PATIENCE: Patience = Patience {
     poll: Span::millis(50),
 };
 
-/// A keeper that only writes down.
-#[derive(Default)]
-struct Written(Mutex<Vec<ChangeIntent>>);
-
-impl Bus for Written {
-    fn intend(&self, change: ChangeIntent) -> BoxFuture<'_, ()> {
-        Box::pin(async { self.0.lock().await.push(change) })
-    }
-    fn progress(&self, _: StepId, _: StepState, _: String) {}
-    fn go_on(&self, _: StepId, _: StepEnd) {}
-    fn reading(&self, _: &Query) -> Option<Reading> {
-        None
-    }
-    fn guard_holds(&self) -> Option<String> {
-        None
-    }
-    fn restarted(&self, _: &InstanceName) -> bool {
-        false
-    }
-}
-
-pub struct Stage {
-    pub scene: Scene,
-    written: Arc<Written>,
-}
-
 /// How a recovery ended, by its own account.
 pub struct Ended {
     pub opened: StepEnd,
     pub left: Vec<Leftover>,
 }
 
-impl Stage {
+impl Staged {
     pub fn new(plan: Plan, patience: Patience) -> Self {
-        let written = Arc::new(Written::default());
-        let scene = Scene {
-            drivers: Arc::new(Drivers::with_patience(&plan, Secrets::none(), patience).expect("the clients")),
-            plan: Arc::new(plan),
-            snapshot: Arc::new(Snapshot::default()),
-            bus: written.clone(),
-        };
-        Self { scene, written }
+        Self::of(plan, Secrets::none(), patience)
     }
 
     /// The snapshot that preflight would have taken with these breakers.
@@ -139,14 +104,6 @@ impl Stage {
         self
     }
 
-    /// Preflight. It must refuse nothing.
-    pub async fn read(mut self) -> Self {
-        let (snapshot, checks) = read_snapshot(&self.scene.plan, &self.scene.drivers).await;
-        assert!(refused(&checks).is_empty(), "{checks:?}");
-        self.scene.snapshot = Arc::new(snapshot);
-        self
-    }
-
     /// The steps that have to do with breakers, and the last look.
     pub async fn recover(&self) -> Ended {
         let opened = breakers_open(&self.scene).await;
@@ -155,11 +112,6 @@ impl Stage {
             opened,
             left: left_behind(&self.scene).await,
         }
-    }
-
-    /// What was written down so far.
-    pub async fn intents(&self) -> Vec<ChangeIntent> {
-        std::mem::take(&mut *self.written.0.lock().await)
     }
 }
 

@@ -4,7 +4,8 @@ use allclear::engine::recovery::left_behind;
 
 use crate::{
     app::{spring, type_by_hand, until},
-    stage::{PATIENCE, Stage, plan, resilience4j, seen},
+    parts_support::Staged,
+    stage::{PATIENCE, plan, resilience4j, seen},
 };
 
 const STATES: [&str; 6] = [
@@ -34,7 +35,7 @@ async fn every_state(way: &str) {
             let case = format!("via {way}: {before} before, {found} after the fault");
             app.put(0, "coupon", found).await;
             let plan = plan(&[app.address(0)], resilience4j(&["coupon"], way));
-            let stage = Stage::new(plan, PATIENCE).before(vec![seen(0, "coupon", before)]);
+            let stage = Staged::new(plan, PATIENCE).before(vec![seen(0, "coupon", before)]);
             let ended = stage.recover().await;
             let now = app.state(0, "coupon").await;
             assert_eq!(
@@ -44,7 +45,7 @@ async fn every_state(way: &str) {
                 ended.left
             );
             if before == found && !["CLOSED", "HALF_OPEN"].contains(&before) {
-                assert!(stage.intents().await.is_empty(), "{case}");
+                assert!(stage.intents().is_empty(), "{case}");
                 assert!(now == found || found == "OPEN", "{case}: {now}");
             }
             // What the drill did to a breaker that calls went through is undone in every way.
@@ -104,11 +105,11 @@ async fn probe_calls_close_what_no_other_call_tries() {
         resilience4j(&["coupon", "stock"], "probe"),
     );
     let before = [0, 1].map(|number| [seen(number, "coupon", "CLOSED"), seen(number, "stock", "CLOSED")]);
-    let stage = Stage::new(plan, PATIENCE).before(before.concat());
+    let stage = Staged::new(plan, PATIENCE).before(before.concat());
     let ended = stage.recover().await;
     assert_eq!(ended.opened.detail, "4 of 4 brought back");
     assert!(ended.left.is_empty(), "{:?}", ended.left);
-    assert_eq!(stage.intents().await.len(), 4, "written down once each");
+    assert_eq!(stage.intents().len(), 4, "written down once each");
 }
 
 #[tokio::test]
@@ -117,7 +118,7 @@ async fn probe_calls_that_fail_leave_a_breaker_that_is_named() {
     app.fails(0, "coupon", true).await;
     app.put(0, "coupon", "OPEN").await;
     let plan = plan(&[app.address(0)], resilience4j(&["coupon"], "probe"));
-    let stage = Stage::new(plan, PATIENCE).before(vec![seen(0, "coupon", "CLOSED")]);
+    let stage = Staged::new(plan, PATIENCE).before(vec![seen(0, "coupon", "CLOSED")]);
     let ended = stage.recover().await;
     assert_eq!(ended.left.len(), 1);
     assert_ne!(app.state(0, "coupon").await, "CLOSED");
@@ -129,7 +130,7 @@ async fn a_half_open_breaker_that_nobody_calls_is_not_called_closed() {
     for way in ["app", "wait"] {
         app.put(0, "payment", "OPEN").await;
         let plan = plan(&[app.address(0)], resilience4j(&["payment"], way));
-        let stage = Stage::new(plan, PATIENCE).before(vec![seen(0, "payment", "CLOSED")]);
+        let stage = Staged::new(plan, PATIENCE).before(vec![seen(0, "payment", "CLOSED")]);
         let left = stage.recover().await.left;
         assert_eq!(left.len(), 1, "{way}");
         type_by_hand(left[0].by_hand.as_deref().expect("a command")).await;
