@@ -1,6 +1,7 @@
 //! What a playbook may say of Kubernetes: namespaces, selectors, labels, Deployments.
 
 use super::{
+    diagnostic::Problem,
     fields::Fields,
     names::meant,
     values::{self, Bad, quoted},
@@ -24,8 +25,10 @@ pub(super) fn gateway(fields: &Fields) -> Option<PodGateway> {
     });
     let hold = fields.some_time("hold");
     let (key, out) = label??;
+    let pods = pods?;
+    found_without(fields, &pods, &key);
     Some(PodGateway {
-        pods: pods?,
+        pods,
         key,
         out,
         hold: hold?,
@@ -54,6 +57,19 @@ pub(super) fn hold(fields: &Fields) -> Option<QueueHold> {
 pub(super) fn restart(fields: &Fields) -> Option<PodsOf> {
     let (what, pods) = (fields.word("restart"), pods(fields));
     what.and(pods)
+}
+
+/// A pod that is out of its Services must be found all the same: to come back, and to be restarted.
+pub(super) fn found_without(fields: &Fields, pods: &PodsOf, label: &str) {
+    let mut keys = pods.selector.split(',').filter_map(|pair| pair.split('=').next());
+    if keys.any(|key| key == label) {
+        let why = format!(
+            "{} is the label that takes pods out: once out, none would be found by it",
+            quoted(label)
+        );
+        let bad = Bad::new(why).help("select by labels that stay: `app=order,instance={target}`");
+        fields.wrong("pods", Problem::BadValue, bad);
+    }
 }
 
 /// `None` within if the file names none.

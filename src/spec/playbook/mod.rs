@@ -11,7 +11,7 @@ mod verify;
 pub(super) use retry_queues::read_release;
 
 use super::{dashboard::each_once, fields::Fields, look::Look};
-use crate::model::playbook::Playbook;
+use crate::model::playbook::{Gateway, Playbook};
 
 /// More breakers or stages than this are surely a slip.
 const MANY: usize = 100;
@@ -25,6 +25,9 @@ pub(super) fn read(fields: &Fields, look: Look) -> Option<Playbook> {
         retry_queues::each_for_itself(&fields.maps("retry_queues"), queues);
     }
     let pools = all(fields, "pools", |f| pools::read(f, look));
+    if let (Some(Some(Gateway::Pods(gateway))), Some(pools)) = (&gateway, &pools) {
+        pools::found_without(&fields.maps("pools"), pools, &gateway.key);
+    }
     let commands = all(fields, "commands", commands::read);
     let command_names: Vec<Fields> = fields.maps("commands");
     each_once(fields.report, command_names.iter().filter_map(|c| c.node("name")));

@@ -44,6 +44,17 @@ fn at_least_zero(text: &str) -> Result<f64, Bad> {
     }
 }
 
+/// Restarted pods are found by labels that the gateway does not change.
+pub(super) fn found_without(fields: &[Fields], pools: &[PoolDrain], label: &str) {
+    for (pool, fields) in pools.iter().zip(fields) {
+        if let Some(Restart::Kubernetes(pods)) = &pool.if_stuck
+            && let Some(fields) = fields.map("if_stuck").and_then(|stuck| stuck.map("kubernetes"))
+        {
+            kubernetes::found_without(&fields, pods, label);
+        }
+    }
+}
+
 fn read_restart(fields: &Fields) -> Option<Restart> {
     if let Some(command) = fields.map("command") {
         let run = program(&command, "run");

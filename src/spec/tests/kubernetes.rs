@@ -54,6 +54,19 @@ fn a_gateway_of_pods_goes_by_a_label() {
 }
 
 #[test]
+fn pods_are_not_selected_by_the_label_that_takes_them_out() {
+    let by = |pods: &str| format!("kubernetes: {{pods: \"{pods}\", label: {{key: serving}}, hold: 5s}}");
+    let refused = wrong(GATEWAY, &by("app={target},serving=true"));
+    assert!(refused.contains("none would be found by it"), "{refused}");
+    let file = with(DRILL, GATEWAY, &by("app={target}"));
+    let restart = "kubernetes: {restart: targets, pods: \"app={target},serving=true\"}";
+    let refused = drill(&with(&file, RESTART, restart)).map(|_| ());
+    let refused = rendered(&refused.unwrap_err());
+    assert!(refused.contains("none would be found by it"), "{refused}");
+    assert!(drill(&with(&file, RESTART, PODS)).is_ok());
+}
+
+#[test]
 fn a_selector_that_could_match_anything_is_refused() {
     let refused = |selector: &str| {
         wrong(
