@@ -31,8 +31,8 @@ pub(in crate::engine::recovery) async fn read_serving(plan: &Plan, drivers: &Dri
         let what = format!("label {} of {instance}'s pod", gateway.key);
         match read_label(drivers, gateway, instance).await {
             Err(error) => Part::refused(what, &error),
-            Ok(seen) => {
-                let check = label_check(what, gateway, &seen);
+            Ok((seen, keeper)) => {
+                let check = label_check(what, gateway, &seen, keeper);
                 Part {
                     found: vec![seen],
                     checks: vec![check],
@@ -51,7 +51,7 @@ async fn read_label(
     drivers: &Drivers,
     gateway: &PodGateway,
     instance: &InstanceName,
-) -> Result<ServingSeen, DriverError> {
+) -> Result<(ServingSeen, Keeper), DriverError> {
     let place = PodPlace::of(drivers, &gateway.pods, instance)?;
     let (cluster, key) = (place.cluster, &gateway.key);
     let pod = place.only().await?;
@@ -75,19 +75,23 @@ async fn read_label(
             service.name
         )));
     }
-    if let Some(owner) = &pod.owner
-        && let Some(keys) = cluster.keeps_by(&place.namespace, owner).await?
-        && keys.contains(key)
-    {
-        return Err(refuse(format!(
-            "{owner} keeps its pods by it: it would let this one go and make another"
-        )));
+    let mut keeper = Keeper::LetsItStay;
+    if let Some(owner) = &pod.owner {
+        match cluster.keeps_by(&place.namespace, owner).await? {
+            None => keeper = Keeper::NotKnown(owner.to_string()),
+            Some(keys) if keys.contains(key) => {
+                return Err(refuse(format!(
+                    "{owner} keeps its pods by it: it would let this one go and make another"
+                )));
+            }
+            Some(_) => {}
+        }
     }
     may_set(&place, pod.clone(), gateway).await?;
     let values: Vec<&String> = for_it.iter().filter_map(|s| s.selector.get(key)).collect();
     let same = values.windows(2).all(|pair| pair[0] == pair[1]);
     let inside = for_it.iter().filter(|s| s.has(&pod.labels));
-    Ok(ServingSeen {
+    let seen = ServingSeen {
         instance: instance.clone(),
         label: pod.labels.get(key).cloned(),
         serves_with: values.first().filter(|_| same).map(|v| (*v).clone()),
@@ -95,7 +99,16 @@ async fn read_label(
         ready: pod.is_ready,
         selector: place.selector,
         pod: pod.id,
-    })
+    };
+    Ok((seen, keeper))
+}
+
+/// What keeps a pod may keep it by the label that takes it out.
+enum Keeper {
+    /// It does not, or there is none.
+    LetsItStay,
+    /// It is of a kind that does not tell.
+    NotKnown(String),
 }
 
 /// Proves the right to set the label. A pod changes between reading and writing, when its kubelet reports.
@@ -121,7 +134,7 @@ pub(super) fn by_label(services: Vec<Service>, gateway: &PodGateway) -> Vec<Serv
         .collect()
 }
 
-fn label_check(what: String, gateway: &PodGateway, seen: &ServingSeen) -> Check {
+fn label_check(what: String, gateway: &PodGateway, seen: &ServingSeen, keeper: Keeper) -> Check {
     let value = seen.label.as_deref().unwrap_or("not there");
     let inside = match seen.services.as_slice() {
         [] => "in no Service by it".to_owned(),
@@ -132,6 +145,12 @@ fn label_check(what: String, gateway: &PodGateway, seen: &ServingSeen) -> Check 
         "{}: {value}, {inside}, {ready}; may be set to {} (dry run)",
         seen.pod, gateway.out
     );
+    if let Keeper::NotKnown(owner) = keeper {
+        let next = format!(
+            "whether {owner} keeps its pods by it is not known: if so, it lets this one go and makes another"
+        );
+        return check(what, CheckOutcome::Warned, shown, Some(&next));
+    }
     let (outcome, next) = match (seen.services.is_empty(), seen.ready) {
         (true, _) => (
             CheckOutcome::Warned,

@@ -44,6 +44,7 @@ pub(super) struct PodTarget<'a> {
     pub(super) before: &'a ServingSeen,
     place: PodPlace<'a>,
     key: &'a str,
+    out: &'a str,
 }
 
 /// What was read of one target.
@@ -61,6 +62,7 @@ impl<'a> PodDoor<'a> {
                 selector: before.selector.clone(),
             },
             key: &gateway.key,
+            out: &gateway.out,
             before,
         };
         Ok(Self {
@@ -96,6 +98,17 @@ impl PodTarget<'_> {
 
     pub(super) fn is_as_before(&self, pod: &Pod) -> bool {
         pod.labels.get(self.key) == self.before.label.as_ref()
+    }
+
+    /// A value that nobody of this run has set: not touched. A successor has what its template gives it, mostly no such label.
+    fn is_anothers(&self, pod: &Pod) -> Option<String> {
+        let now = pod.labels.get(self.key).map(String::as_str);
+        let is_new = now.is_none() && pod.id.uid != self.before.pod.uid;
+        let ours = is_new || now == Some(self.out) || now == self.before.label.as_deref();
+        (!ours).then(|| {
+            let (now, before) = (self.shown(now), self.shown(self.before.label.as_deref()));
+            format!("somebody else has changed it to {now} ({before} before the drill): not touched")
+        })
     }
 
     /// `serving=false`, or that there is no such label.
@@ -151,6 +164,10 @@ impl PodTarget<'_> {
             let pod = scene.persist(deadline, || self.place.only()).await?;
             if pod.labels.get(self.key).map(String::as_str) == value {
                 return Ok(());
+            }
+            if let Some(answer) = self.is_anothers(&pod) {
+                let what = format!("label {} of {}", self.key, pod.id);
+                return Err(DriverError::Conflict { what, answer });
             }
             if intended.as_ref() != Some(&pod.id) {
                 let change = ChangeIntent::Label {
@@ -265,10 +282,9 @@ pub(super) async fn differences(scene: &Scene, door: &PodDoor<'_>, step: StepId)
             Err(error) => left.push(target.unread(step, &error)),
             Ok(pod) if !target.is_as_before(&pod) => {
                 let what = format!("{}: {}", pod.id, target.shown_of(&pod));
-                let why = format!(
-                    "before the drill: {}",
-                    target.shown(target.before.label.as_deref())
-                );
+                let before = target.before.label.as_deref();
+                let why = target.is_anothers(&pod);
+                let why = why.unwrap_or_else(|| format!("before the drill: {}", target.shown(before)));
                 left.push(seen(step, what, why, Some(target.by_hand())));
             }
             Ok(_) => left.extend(missing_or_unready(scene, step, &target.place, target.before.ready).await),
