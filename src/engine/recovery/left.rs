@@ -15,13 +15,15 @@ use super::{
 /// were given up.
 /// Empty means: all of it was read, and is as before.
 pub async fn left_behind(scene: &Scene) -> Vec<Leftover> {
+    // First, and not beside the rest: what was read a minute before it is believed may have changed since.
+    queues::landed(scene).await;
     let (rules, loads, gateway, breakers, flags, queues, pools, pods) = tokio::join!(
         rules(scene),
         loads(scene),
         gateway::differences(scene, StepId::Traffic),
         breakers::steps::not_as_before(scene),
         flags::still_there(scene),
-        queues::left(scene),
+        queues::not_as_before(scene),
         pools::left::not_as_before(scene),
         pods::not_as_before(scene),
     );

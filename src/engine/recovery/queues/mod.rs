@@ -128,14 +128,14 @@ pub(super) async fn not_as_before(scene: &Scene) -> Vec<Leftover> {
         .collect()
 }
 
-/// The same at the end: read only when no change that nobody answered can take effect after it.
-pub(super) async fn left(scene: &Scene) -> Vec<Leftover> {
+/// Waits until no change that nobody answered can take effect any more: what is read then stays so.
+pub(super) async fn landed(scene: &Scene) {
     for queue in queues(scene) {
-        if let Ok(Queue::Kafka(topic)) = queue {
-            topic.cluster.landed().await;
+        match queue {
+            Ok(Queue::Kafka(topic)) => topic.cluster.landed().await,
+            Ok(Queue::Rocketmq(_) | Queue::Http(_)) | Err(_) => {}
         }
     }
-    not_as_before(scene).await
 }
 
 /// Messages over where the backlogs were, and what could not be read.
