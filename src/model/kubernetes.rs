@@ -68,4 +68,7 @@ pub struct ScaleSeen {
     pub uid: String,
     /// Its replicas.
     pub replicas: u32,
+    /// How many of them were Running and Ready.
+    #[serde(default)]
+    pub ready: u32,
 }

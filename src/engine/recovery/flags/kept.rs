@@ -51,28 +51,49 @@ fn first(keys: &BTreeSet<Key>, entries: usize) -> BTreeSet<Key> {
     fits.cloned().collect()
 }
 
+/// How a flag differs from what it was, and whether that was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::engine::recovery) struct Differs {
+    pub(in crate::engine::recovery) how: String,
+    pub(in crate::engine::recovery) certainty: Certainty,
+}
+
+fn seen_to(how: String) -> Option<Differs> {
+    let certainty = Certainty::Seen;
+    Some(Differs { how, certainty })
+}
+
+fn not_known(how: &str) -> Option<Differs> {
+    let (how, certainty) = (how.to_owned(), Certainty::Unknown);
+    Some(Differs { how, certainty })
+}
+
 /// How a flag differs from what it was; `None` if it does not, or ended as it was to.
-fn difference(before: &KeptFlag, now: Option<&KeptFlag>, at_ms: i64) -> Option<String> {
+fn difference(before: &KeptFlag, now: Option<&KeptFlag>, at_ms: i64) -> Option<Differs> {
     let ended = match before.expires {
         Expires::Never => false,
         Expires::At(end) => end <= at_ms + SLACK_MS,
         Expires::NotCompared => true,
     };
     let Some(now) = now else {
-        return (!ended).then(|| "it is gone, before its time to live was over".to_owned());
+        let gone = "it is gone, before its time to live was over";
+        return if ended { None } else { seen_to(gone.to_owned()) };
     };
     if now.kind != before.kind {
-        return Some(format!("its type is {} now, and was {}", now.kind, before.kind));
+        return seen_to(format!("its type is {} now, and was {}", now.kind, before.kind));
     }
-    if let (Some(was), Some(is)) = (&before.digest, &now.digest)
-        && was != is
-    {
-        return Some("its value is another".to_owned());
+    match (&before.digest, &now.digest) {
+        (Some(was), Some(is)) if was != is => return seen_to("its value is another".to_owned()),
+        (Some(_), None) => {
+            return not_known("its value can no longer be read: too large now, or no right to");
+        }
+        _ => {}
     }
     match (before.expires, now.expires) {
         (Expires::At(was), Expires::At(is)) if (was - is).abs() <= SLACK_MS => None,
-        (Expires::Never, Expires::Never) | (Expires::NotCompared, _) | (_, Expires::NotCompared) => None,
-        (was, is) => Some(format!("it {} now, and was one that {}", ends(is), ends(was))),
+        (Expires::Never, Expires::Never) | (Expires::NotCompared, _) => None,
+        (_, Expires::NotCompared) => not_known("when it expires can no longer be read"),
+        (was, is) => seen_to(format!("it {} now, and was one that {}", ends(is), ends(was))),
     }
 }
 
@@ -91,7 +112,7 @@ fn ends(expires: Expires) -> String {
 pub(in crate::engine::recovery) fn differences(
     before: &FlagsSeen,
     now: &[KeptFlag],
-) -> Vec<(KeptFlag, String)> {
+) -> Vec<(KeptFlag, Differs)> {
     let at_ms = Timestamp::now().as_millisecond();
     let now: BTreeMap<&str, &KeptFlag> = now.iter().map(|flag| (flag.key.as_str(), flag)).collect();
     let differs = before.kept.iter().filter_map(|flag| {
@@ -152,11 +173,19 @@ pub(super) async fn not_as_before(
     let differ = differences(before, &now);
     let more = differ.len().saturating_sub(NAMED);
     let place = scene.plan.environment.redis.get(server);
-    let named = differ.into_iter().take(NAMED).map(|(flag, how)| {
-        let why = format!("changed during the drill: {how}; no value is stored, set it as it was meant");
-        let by_hand = place.map(|place| by_hand::redis::look_at(place, &flag));
-        left(format!("flag {}", flag.key), why, by_hand, Certainty::Seen)
-    });
+    let named = differ
+        .into_iter()
+        .take(NAMED)
+        .map(|(flag, Differs { how, certainty })| {
+            let why = match certainty {
+                Certainty::Seen => {
+                    format!("changed during the drill: {how}; no value is stored, set it as it was meant")
+                }
+                Certainty::Unknown => format!("whether it is what it was is not known: {how}"),
+            };
+            let by_hand = place.map(|place| by_hand::redis::look_at(place, &flag));
+            left(format!("flag {}", flag.key), why, by_hand, certainty)
+        });
     let mut all: Vec<Leftover> = named.collect();
     if more > 0 {
         let why = "changed during the drill".to_owned();
@@ -192,13 +221,26 @@ mod tests {
     fn a_flag_that_is_written_again_after_its_time_differs() {
         let before = flag(Some("a"), Expires::At(NOW - 60_000));
         let again = flag(Some("a"), Expires::At(NOW + 600_000));
-        assert_eq!(
-            difference(&before, Some(&again), NOW).unwrap(),
-            "it expires at 2027-01-15T08:10:00Z now, and was one that expires at 2027-01-15T07:59:00Z"
-        );
+        let how = "it expires at 2027-01-15T08:10:00Z now, and was one that expires at 2027-01-15T07:59:00Z";
+        assert_eq!(difference(&before, Some(&again), NOW), seen_to(how.to_owned()));
         let forever = flag(Some("a"), Expires::Never);
         assert!(difference(&before, Some(&forever), NOW).is_some());
         assert!(difference(&before, Some(&before), NOW).is_none());
+    }
+
+    #[test]
+    fn what_could_be_read_before_and_cannot_now_is_not_called_as_before() {
+        let before = flag(Some("a"), Expires::At(NOW + 60_000));
+        let unread = |digest, expires| {
+            let now = difference(&before, Some(&flag(digest, expires)), NOW);
+            now.is_some_and(|d| d.certainty == Certainty::Unknown)
+        };
+        assert!(unread(None, before.expires) && unread(Some("a"), Expires::NotCompared));
+        assert!(!unread(Some("a"), before.expires));
+        let never_read = flag(None, Expires::NotCompared);
+        assert_eq!(difference(&never_read, Some(&before), NOW), None);
+        let value = difference(&before, Some(&flag(Some("b"), Expires::NotCompared)), NOW).unwrap();
+        assert_eq!(value.certainty, Certainty::Seen, "{}", value.how);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::{
     engine::recovery::Change,
     model::{
-        kubernetes::{PodSeen, ServingSeen},
+        kubernetes::{PodSeen, ScaleSeen, ServingSeen},
         plan::Plan,
         playbook::{Gateway, KafkaQueue, QueueHold, Restart, RetryQueue},
         recovery::{Certainty, Leftover, StepId},
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// Pods Ready, and in the Services that select by their label. Scales stay as they are.
+/// Pods Ready, those of scaled Deployments too, and in the Services that select by their label. Scales stay as they are.
 pub(super) fn healthy(now: &KubernetesSeen) -> KubernetesSeen {
     let pods = now.pods.iter().map(|pod| PodSeen {
         ready: true,
@@ -22,10 +22,14 @@ pub(super) fn healthy(now: &KubernetesSeen) -> KubernetesSeen {
         label: pod.serves_with.clone().or_else(|| pod.label.clone()),
         ..pod.clone()
     });
+    let scales = now.scales.iter().map(|scale| ScaleSeen {
+        ready: scale.replicas,
+        ..scale.clone()
+    });
     KubernetesSeen {
         pods: pods.collect(),
         serving: serving.collect(),
-        scales: now.scales.clone(),
+        scales: scales.collect(),
     }
 }
 

@@ -6,8 +6,10 @@ use crate::{
     engine::recovery::{breakers::state_word, flags::kept},
     model::{
         event::CheckOutcome,
+        kubernetes::{PodSeen, ServingSeen},
         plan::Plan,
-        snapshot::{BreakerState, Changed, Snapshot},
+        quota::QuotaSeen,
+        snapshot::{BreakerState, Changed, GatewayServer, Snapshot},
     },
 };
 
@@ -66,9 +68,15 @@ async fn look_again(plan: &Plan, drivers: &Drivers, before: &Snapshot) -> Result
 }
 
 fn taken(plan: &Plan, before: &Snapshot, mut now: Snapshot) -> Result<Again, Vec<String>> {
-    let opened = opened_by_itself(before, &now);
-    if !opened.is_empty() {
-        return Err(opened);
+    let ailing = [opened_by_itself(before, &now), fell_by_itself(before, &now)].concat();
+    if !ailing.is_empty() {
+        return Err(ailing);
+    }
+    // A backlog that has grown is nobody's decision, whatever else was decided meanwhile.
+    for queue in &mut now.retry_queues {
+        if let Some(before) = before.retry_queues.iter().find(|q| q.entry == queue.entry) {
+            queue.backlog = queue.backlog.min(before.backlog);
+        }
     }
     let mut changed = changes(plan, before, &now);
     changed.extend(moved_flags(plan, before, &now));
@@ -99,7 +107,7 @@ fn moved_flags(plan: &Plan, before: &Snapshot, now: &Snapshot) -> Vec<Changed> {
         moved.extend(there.map(|(flag, how)| Changed {
             what: flag_named(plan, seen.entry, &flag.key),
             before: "as preflight found it".to_owned(),
-            now: format!("{how}; not compared at the end"),
+            now: format!("{}; not compared at the end", how.how),
         }));
     }
     moved.truncate(NAMED);
@@ -144,4 +152,165 @@ fn opened_by_itself(before: &Snapshot, now: &Snapshot) -> Vec<String> {
         )
     });
     said.collect()
+}
+
+/// What served before the baseline and does not now, or is not there to be asked: nobody has decided that, and a recovery that took it
+/// for the state of before would call it well.
+fn fell_by_itself(before: &Snapshot, now: &Snapshot) -> Vec<String> {
+    let mut fell = Vec::new();
+    for was in before.gateway.iter().filter(|s| s.running) {
+        let same = |s: &&GatewayServer| s.at == was.at && s.instance == was.instance;
+        if !now.gateway.iter().find(same).is_some_and(|s| s.running) {
+            fell.push(format!("{} at gateway {} is DOWN", was.instance, was.at));
+        }
+    }
+    for was in before.kubernetes.pods.iter().filter(|p| p.ready) {
+        let same = |p: &&PodSeen| p.instance == was.instance && p.selector == was.selector;
+        if !now.kubernetes.pods.iter().find(same).is_some_and(|p| p.ready) {
+            fell.push(format!("the pod of {} is not ready", was.instance));
+        }
+    }
+    for was in before.kubernetes.serving.iter().filter(|p| p.ready) {
+        let same = |p: &&ServingSeen| p.instance == was.instance && p.selector == was.selector;
+        if !now.kubernetes.serving.iter().find(same).is_some_and(|p| p.ready) {
+            fell.push(format!("the pod behind {} is not ready", was.instance));
+        }
+    }
+    for was in &before.kubernetes.scales {
+        let mut now = now.kubernetes.scales.iter().filter(|s| s.entry == was.entry);
+        if !now.any(|s| s.ready >= was.ready.min(s.replicas)) {
+            let (deployment, ready) = (&was.deployment, was.ready);
+            fell.push(format!("deployment {deployment} has not its {ready} Ready pods"));
+        }
+    }
+    for was in &before.retry_queues {
+        let queue = now.retry_queues.iter().find(|q| q.entry == was.entry);
+        let has_broker = |name: &str| queue.is_some_and(|q| q.groups.iter().any(|g| g.broker == name));
+        let gone = was.groups.iter().filter(|g| !has_broker(&g.broker));
+        fell.extend(gone.map(|g| format!("the master of broker {} is not there", g.broker)));
+        let pays = |quota: &QuotaSeen| queue.is_some_and(|q| q.quotas.iter().any(|p| p.payer == quota.payer));
+        let left = was.quotas.iter().filter(|q| !pays(q));
+        fell.extend(left.map(|q| format!("{} consumes no longer", q.payer)));
+    }
+    fell.into_iter()
+        .map(|what| format!("{what}, and was well before the baseline; extend it until it is back, or start again without it"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{
+        group::GroupSeen,
+        ids::{DeploymentName, InstanceName, Namespace},
+        kubernetes::{PodId, ScaleSeen},
+        quota::Payer,
+        snapshot::{GatewayState, KubernetesSeen, RetryQueueSeen},
+    };
+
+    fn instance() -> InstanceName {
+        InstanceName::new("order-0").unwrap()
+    }
+
+    fn pod() -> PodId {
+        PodId {
+            namespace: Namespace::new("shop").unwrap(),
+            name: "order-0".into(),
+            uid: "1".into(),
+        }
+    }
+
+    fn well() -> Snapshot {
+        let quota = |client: &str| QuotaSeen {
+            payer: Payer {
+                user: None,
+                client: client.into(),
+            },
+            bytes: None,
+        };
+        let group = |broker: &str| GroupSeen {
+            broker: broker.into(),
+            address: String::new(),
+            enabled: true,
+            config: String::new(),
+        };
+        Snapshot {
+            gateway: vec![GatewayServer {
+                at: "lb:9999".into(),
+                instance: instance(),
+                weight: 100,
+                initial_weight: 100,
+                state: GatewayState::Ready,
+                running: true,
+            }],
+            retry_queues: vec![RetryQueueSeen {
+                entry: 0,
+                backlog: 10,
+                held: false,
+                rate: None,
+                quotas: vec![quota("a"), quota("b")],
+                groups: vec![group("broker-a"), group("broker-b")],
+            }],
+            kubernetes: KubernetesSeen {
+                pods: vec![PodSeen {
+                    instance: instance(),
+                    pod: pod(),
+                    selector: "app=order-0".into(),
+                    ready: true,
+                }],
+                serving: vec![ServingSeen {
+                    instance: instance(),
+                    pod: pod(),
+                    selector: "app=order-0".into(),
+                    label: None,
+                    serves_with: None,
+                    services: Vec::new(),
+                    ready: true,
+                }],
+                scales: vec![ScaleSeen {
+                    entry: 0,
+                    namespace: pod().namespace,
+                    deployment: DeploymentName::new("retry").unwrap(),
+                    uid: "2".into(),
+                    replicas: 2,
+                    ready: 2,
+                }],
+            },
+            ..Snapshot::default()
+        }
+    }
+
+    #[test]
+    fn what_served_before_the_baseline_and_does_not_now_is_no_state_to_go_back_to() {
+        let fell = |harm: fn(&mut Snapshot)| {
+            let mut now = well();
+            harm(&mut now);
+            let fell = fell_by_itself(&well(), &now);
+            assert!(fell.len() < 2, "{fell:?}");
+            fell.into_iter().next().unwrap_or_default()
+        };
+        assert_eq!(fell(|_| {}), "");
+        assert!(fell(|s| s.gateway[0].running = false).starts_with("order-0 at gateway lb:9999 is DOWN"));
+        assert!(fell(|s| s.gateway.clear()).contains("is DOWN"));
+        assert!(fell(|s| s.kubernetes.pods[0].ready = false).starts_with("the pod of order-0"));
+        assert!(fell(|s| s.kubernetes.serving[0].ready = false).starts_with("the pod behind order-0"));
+        assert!(fell(|s| s.kubernetes.scales[0].ready = 1).starts_with("deployment retry has not its 2"));
+        assert!(fell(|s| s.retry_queues[0].groups.truncate(1)).contains("broker broker-b is not there"));
+        assert!(fell(|s| s.retry_queues[0].quotas.truncate(1)).starts_with("client b consumes no longer"));
+        let scaled_down = |s: &mut Snapshot| {
+            let scale = &mut s.kubernetes.scales[0];
+            (scale.replicas, scale.ready) = (1, 1);
+        };
+        assert_eq!(fell(scaled_down), "", "that is somebody's decision");
+    }
+
+    #[test]
+    fn what_was_not_well_before_the_baseline_may_be_so_after_it() {
+        let mut before = well();
+        before.gateway[0].running = false;
+        before.kubernetes.pods[0].ready = false;
+        before.kubernetes.serving[0].ready = false;
+        before.kubernetes.scales[0].ready = 1;
+        assert_eq!(fell_by_itself(&before, &before), Vec::<String>::new());
+    }
 }

@@ -56,11 +56,13 @@ fn told(plan: &Plan, snapshot: &Snapshot) -> BTreeMap<String, String> {
     }
     for breaker in &snapshot.breakers {
         let what = format!("breaker {} on {}", breaker.name, breaker.instance);
+        let what = unlike(&all, what, breaker.entry);
         all.insert(what, state_word(breaker.state).to_owned());
     }
     for seen in &snapshot.rules {
         for instance in &seen.instances {
-            all.insert(format!("{} rules on {instance}", seen.rules), list_stands(seen));
+            let what = unlike(&all, format!("{} rules on {instance}", seen.rules), seen.entry);
+            all.insert(what, list_stands(seen));
         }
     }
     for seen in &snapshot.flags {
@@ -70,19 +72,30 @@ fn told(plan: &Plan, snapshot: &Snapshot) -> BTreeMap<String, String> {
     for seen in &snapshot.retry_queues {
         let what = match playbook.retry_queues.get(seen.entry) {
             Some(RetryQueue::Http { url, .. }) => url.clone(),
-            Some(RetryQueue::Kafka(queue)) => format!("{} at Kafka {}", queue.topic, queue.cluster),
+            Some(RetryQueue::Kafka(queue)) => {
+                format!("{} of {} at Kafka {}", queue.topic, queue.group, queue.cluster)
+            }
             Some(RetryQueue::Rocketmq(queue)) => format!("{} at RocketMQ {}", queue.group, queue.cluster),
             None => format!("{}", seen.entry + 1),
         };
+        let what = unlike(&all, format!("retry queue {what}"), seen.entry);
         for group in &seen.groups {
             all.insert(format!("{what} on {}", group.broker), group_stands(group));
         }
-        all.insert(format!("retry queue {what}"), queue_stands(seen));
+        all.insert(what, queue_stands(seen));
     }
     all.extend(kubernetes_stands(&snapshot.kubernetes));
     let foreign = snapshot.foreign.iter();
     all.extend(foreign.map(|rule| (rule.clone(), "there".to_owned())));
     all
+}
+
+/// A name of its own for a thing that two entries of the playbook have: neither hides the other's change.
+fn unlike(all: &BTreeMap<String, String>, what: String, entry: usize) -> String {
+    match all.contains_key(&what) {
+        true => format!("{what} (entry {})", entry + 1),
+        false => what,
+    }
 }
 
 /// A flag, with its server.
@@ -127,7 +140,7 @@ fn kubernetes_stands(seen: &KubernetesSeen) -> Vec<(String, String)> {
     let ready = |is| if is { "ready" } else { "not ready" };
     let pods = seen.pods.iter().map(|p| {
         let stands = format!("{} {}, {}", p.pod, p.pod.uid, ready(p.ready));
-        (format!("the pod of {}", p.instance), stands)
+        (format!("the pod of {} ({})", p.instance, p.selector), stands)
     });
     let serving = seen.serving.iter().map(|p| {
         let label = p.label.as_deref().unwrap_or("no label");
@@ -141,7 +154,7 @@ fn kubernetes_stands(seen: &KubernetesSeen) -> Vec<(String, String)> {
         (format!("the label of {}", p.instance), stands)
     });
     let scales = seen.scales.iter().map(|s| {
-        let stands = format!("{} replicas ({})", s.replicas, s.uid);
+        let stands = format!("{} replicas, {} Ready ({})", s.replicas, s.ready, s.uid);
         (format!("deployment {}/{}", s.namespace, s.deployment), stands)
     });
     pods.chain(serving).chain(scales).collect()
@@ -155,4 +168,125 @@ fn queue_stands(seen: &RetryQueueSeen) -> String {
         .iter()
         .map(|q| format!(", quota of {} {}", q.payer, rate(q.bytes)));
     format!("{flow}{limit}{}", quotas.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        drivers::testing::{environment, nothing_to_do, plan},
+        model::{
+            ids::{DeploymentName, InstanceName, Namespace},
+            kubernetes::{PodId, PodSeen, ScaleSeen, ServingSeen},
+        },
+    };
+
+    fn queue(entry: usize) -> RetryQueueSeen {
+        let group = |broker: &str| GroupSeen {
+            broker: broker.into(),
+            address: "127.0.0.1:10911".into(),
+            enabled: true,
+            config: "{\"retryMaxTimes\":16}".into(),
+        };
+        RetryQueueSeen {
+            entry,
+            backlog: 10,
+            held: false,
+            rate: None,
+            quotas: Vec::new(),
+            groups: vec![group("a"), group("b")],
+        }
+    }
+
+    fn kubernetes() -> KubernetesSeen {
+        let instance = InstanceName::new("order-0").unwrap();
+        let namespace = Namespace::new("shop").unwrap();
+        let pod = PodId {
+            namespace: namespace.clone(),
+            name: "order-0".into(),
+            uid: "1".into(),
+        };
+        KubernetesSeen {
+            pods: vec![PodSeen {
+                instance: instance.clone(),
+                pod: pod.clone(),
+                selector: "app=order-0".into(),
+                ready: true,
+            }],
+            serving: vec![ServingSeen {
+                instance,
+                pod,
+                selector: "app=order-0".into(),
+                label: Some("true".into()),
+                serves_with: Some("true".into()),
+                services: vec!["order".into()],
+                ready: true,
+            }],
+            scales: vec![ScaleSeen {
+                entry: 0,
+                namespace,
+                deployment: DeploymentName::new("retry").unwrap(),
+                uid: "2".into(),
+                replicas: 2,
+                ready: 2,
+            }],
+        }
+    }
+
+    fn seen() -> Snapshot {
+        Snapshot {
+            retry_queues: vec![queue(0), queue(1)],
+            kubernetes: kubernetes(),
+            ..Snapshot::default()
+        }
+    }
+
+    /// What is told to have changed, if this is done to the snapshot.
+    fn told_of(change: fn(&mut Snapshot)) -> Vec<String> {
+        let mut now = seen();
+        change(&mut now);
+        let changes = changes(&plan(environment(&[]), nothing_to_do()), &seen(), &now);
+        changes.into_iter().map(|one| one.what).collect()
+    }
+
+    #[test]
+    fn a_switch_or_any_option_of_a_group_is_a_change_of_that_broker_and_that_queue() {
+        assert_eq!(told_of(|_| {}), Vec::<String>::new());
+        let off = told_of(|s| s.retry_queues[0].groups[1].enabled = false);
+        assert_eq!(off, ["retry queue 1 on b"]);
+        let option = told_of(|s| s.retry_queues[1].groups[0].config = "{\"retryMaxTimes\":3}".into());
+        assert_eq!(option, ["retry queue 2 on a"]);
+        let gone = told_of(|s| s.retry_queues[1].groups.truncate(1));
+        assert_eq!(gone, ["retry queue 2 on b"]);
+    }
+
+    #[test]
+    fn another_pod_of_the_same_name_a_label_a_service_and_a_scale_are_changes() {
+        let (pod, label, scale) = (
+            "the pod of order-0",
+            "the label of order-0",
+            "deployment shop/retry",
+        );
+        let starts = |told: Vec<String>, with: &str| {
+            assert!(told.len() == 1 && told[0].starts_with(with), "{told:?}");
+        };
+        starts(told_of(|s| s.kubernetes.pods[0].pod.uid = "9".into()), pod);
+        starts(told_of(|s| s.kubernetes.pods[0].ready = false), pod);
+        starts(told_of(|s| s.kubernetes.serving[0].pod.uid = "9".into()), label);
+        starts(told_of(|s| s.kubernetes.serving[0].label = None), label);
+        starts(told_of(|s| s.kubernetes.serving[0].services.clear()), label);
+        starts(told_of(|s| s.kubernetes.serving[0].ready = false), label);
+        starts(told_of(|s| s.kubernetes.scales[0].replicas = 3), scale);
+        starts(told_of(|s| s.kubernetes.scales[0].ready = 1), scale);
+        starts(told_of(|s| s.kubernetes.scales[0].uid = "9".into()), scale);
+    }
+
+    #[test]
+    fn two_entries_of_one_thing_hide_nothing_of_each_other() {
+        let mut all = BTreeMap::new();
+        let name = unlike(&all, "breaker coupon on order-0".to_owned(), 0);
+        all.insert(name, String::new());
+        let again = unlike(&all, "breaker coupon on order-0".to_owned(), 2);
+        assert_eq!(again, "breaker coupon on order-0 (entry 3)");
+    }
 }

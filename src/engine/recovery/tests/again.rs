@@ -113,10 +113,15 @@ async fn what_cannot_be_read_again_blocks_and_a_backlog_that_wavers_does_not() {
         "{why:?}"
     );
     stand.turn(Mood::Well);
-    queue.state().await.held = true;
-    let Again::Changed { changed, .. } = again(&stage).await else {
+    {
+        let mut state = queue.state().await;
+        (state.held, state.backlog) = (true, 9_000.0);
+    }
+    let Again::Changed { snapshot, changed } = again(&stage).await else {
         panic!("it is held now");
     };
+    let backlog = snapshot.retry_queues[0].backlog;
+    assert!(backlog <= 400, "{backlog}: what has piled up meanwhile is nobody's decision");
     assert_eq!(
         (changed[0].before.as_str(), changed[0].now.as_str()),
         ("flowing at 50/s", "held at 50/s")

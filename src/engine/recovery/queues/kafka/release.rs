@@ -63,6 +63,9 @@ pub(in crate::engine::recovery::queues) async fn release(
         followed = detail;
     }
     put_back(scene, topic, &followed).await?;
+    if let Some(scale) = &topic.scale {
+        scale.wait_for_ready(scene, &followed).await?;
+    }
     let end = unmuted(scene, topic, &followed).await?;
     let left = topic.differences(scene, &end).await;
     Ok(StepEnd::of(StepState::Done, followed, left))

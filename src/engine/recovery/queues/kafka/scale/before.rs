@@ -1,5 +1,6 @@
 //! How the Deployments of retry consumers are scaled before the drill, and the right to scale them.
 
+use super::ready;
 use crate::{
     drivers::{
         Drivers,
@@ -57,12 +58,18 @@ async fn read_scale(drivers: &Drivers, entry: usize, queue: &KafkaQueue) -> Part
             });
         }
         may_scale(cluster, &namespace, deployment, scale.clone()).await?;
-        Ok::<_, DriverError>((namespace, scale))
+        let pods = cluster.pods(&namespace, &scale.selector).await?;
+        Ok::<_, DriverError>((namespace, scale.clone(), ready(&pods).min(scale.replicas)))
     };
     match look.await {
         Err(error) => part.checks.push(refused(what, &error)),
-        Ok((namespace, scale)) => {
+        Ok((namespace, scale, ready)) => {
             let (outcome, shown, next) = match scale.replicas {
+                n if ready < n => (
+                    CheckOutcome::Warned,
+                    format!("{n} replicas, {ready} Ready; may be scaled to 0 (dry run)"),
+                    Some("not all of them are Ready already; recovery does not wait for more"),
+                ),
                 0 => (
                     CheckOutcome::Warned,
                     "0 replicas".to_owned(),
@@ -81,6 +88,7 @@ async fn read_scale(drivers: &Drivers, entry: usize, queue: &KafkaQueue) -> Part
                 deployment: deployment.clone(),
                 uid: scale.uid,
                 replicas: scale.replicas,
+                ready,
             });
         }
     }

@@ -9,7 +9,7 @@ use crate::{
     drivers::{
         error::DriverError,
         kafka::Position,
-        kubernetes::{Kubernetes, Run, Scaled},
+        kubernetes::{Kubernetes, Pod, Run, Scaled},
     },
     engine::recovery::{Scene, StepEnd, by_hand, queues::count, seen, unread},
     model::{
@@ -26,6 +26,11 @@ use super::{COMMIT, Topic};
 pub(in crate::engine::recovery::queues) struct Scale<'a> {
     cluster: &'a Kubernetes,
     before: &'a ScaleSeen,
+}
+
+/// How many of these pods are Running and Ready.
+fn ready(pods: &[Pod]) -> u32 {
+    pods.iter().filter(|p| p.is_ready).count() as u32
 }
 
 /// How the queue of the playbook is held by scale, if it is.
@@ -154,8 +159,37 @@ impl Scale<'_> {
                 let what = format!("{}: {} replicas", self.what(), now.replicas);
                 vec![seen(step, what, why, hand)]
             }
-            Ok(_) => Vec::new(),
+            Ok(now) => match self.unready(scene, &now).await {
+                Ok(None) => Vec::new(),
+                Ok(Some(why)) => vec![seen(step, self.what(), why, None)],
+                Err(error) => vec![unread(step, format!("the pods of {}", self.what()), &error, None)],
+            },
         }
+    }
+
+    /// Fewer Ready pods than before the drill: as many replicas are asked for, and do not consume.
+    async fn unready(&self, scene: &Scene, now: &Scaled) -> Result<Option<String>, DriverError> {
+        let pods = scene
+            .persist(scene.deadline(), || {
+                self.cluster.pods(&self.before.namespace, &now.selector)
+            })
+            .await?;
+        let (ready, before) = (ready(&pods), self.before.ready);
+        Ok((ready < before).then(|| format!("{ready} of its pods are Ready, {before} before the drill")))
+    }
+
+    /// Waits until as many pods are Ready as before the drill, or the step's patience is over: the last look tells.
+    pub(super) async fn wait_for_ready(&self, scene: &Scene, so_far: &str) -> Result<(), DriverError> {
+        let deadline = scene.deadline();
+        while Instant::now() < deadline {
+            let now = self.now(scene, deadline).await?;
+            let Some(why) = self.unready(scene, &now).await? else {
+                break;
+            };
+            scene.waiting(StepId::Release, format!("{so_far}; {}: {why}", self.what()));
+            scene.pause().await;
+        }
+        Ok(())
     }
 }
 
