@@ -167,6 +167,32 @@ async fn a_pod_that_was_restarted_meanwhile_is_as_before_by_its_value() {
 }
 
 #[tokio::test]
+async fn a_value_that_somebody_else_has_set_is_left_to_them_and_named() {
+    let cluster = shared().await;
+    cluster.service("theirs", 2).await;
+    let staged = Staged::new(cluster.of("bob"), &["theirs-0"], served(OF_STATEFUL_SET, HOLD))
+        .ready()
+        .await;
+    assert_eq!(drain(&staged.scene, true).await.state, StepState::Done);
+    staged.intents();
+    cluster
+        .kubectl("label pod theirs-0 --overwrite serving=canary")
+        .await;
+    let end = traffic(&staged.scene).await;
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    assert_eq!(staged.intents(), vec![]);
+    assert_eq!(
+        cluster.field("pod theirs-0", ".metadata.labels.serving").await,
+        "canary"
+    );
+    let left = left_behind(&staged.scene).await;
+    assert_eq!(
+        left[0].why,
+        "somebody else has changed it to serving=canary (serving=true before the drill): not touched"
+    );
+}
+
+#[tokio::test]
 async fn a_pod_that_is_not_ready_is_kept_out_and_listed() {
     let cluster = shared().await;
     cluster.service("sick", 2).await;

@@ -168,6 +168,25 @@ async fn consumers_go_to_zero_and_come_back_exactly_as_many_under_the_rate() {
 }
 
 #[tokio::test]
+async fn replicas_that_are_not_ready_again_are_a_leftover() {
+    let (cluster, _broker, _kubelet, staged) = caught_up("ailing", 300.0).await;
+    let staged = staged.with_short_patience();
+    let first = "get pod -l app=ailing -o jsonpath={.items[0].metadata.name}";
+    cluster.is_not_ready(&cluster.kubectl(first).await).await;
+    let end = release_retry(&staged.scene).await;
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    let why = "1 of its pods are Ready, 2 before the drill";
+    assert_eq!(end.leftovers[0].why, why);
+    assert!(needs_repair(&staged.scene).await.is_needed());
+    let left = left_behind(&staged.scene).await;
+    assert_eq!(
+        (left[0].what.as_str(), left[0].why.as_str()),
+        ("deployment shop/ailing", why)
+    );
+    assert_eq!(staged.intents(), vec![]);
+}
+
+#[tokio::test]
 async fn what_somebody_else_has_scaled_is_left_to_them_and_named() {
     let (cluster, broker, _kubelet, staged) = caught_up("disputed", 500.0).await;
     storm(&broker, &staged, "disputed", 3000).await;

@@ -121,7 +121,10 @@ async fn what_cannot_be_read_again_blocks_and_a_backlog_that_wavers_does_not() {
         panic!("it is held now");
     };
     let backlog = snapshot.retry_queues[0].backlog;
-    assert!(backlog <= 400, "{backlog}: what has piled up meanwhile is nobody's decision");
+    assert!(
+        backlog <= 400,
+        "{backlog}: what has piled up meanwhile is nobody's decision"
+    );
     assert_eq!(
         (changed[0].before.as_str(), changed[0].now.as_str()),
         ("flowing at 50/s", "held at 50/s")
