@@ -224,7 +224,9 @@ async fn windows_of_a_real_server_hold_what_the_exporter_counted() {
             "{name}"
         );
     }
-    assert_eq!(store.interval(&query("http_total")), Some(Span::millis(250)));
+    // A busy machine scrapes a little late now and then, and the server says so in the samples' times.
+    let interval = store.interval(&query("http_total")).unwrap();
+    assert!((200..=350).contains(&interval.0), "{interval}");
 }
 
 #[tokio::test]
