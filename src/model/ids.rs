@@ -97,6 +97,8 @@ names! {
     Namespace,
     /// A Deployment of Kubernetes.
     DeploymentName,
+    /// An HTTPRoute of Kubernetes' Gateway API.
+    RouteName,
 }
 
 /// A fault that a run injects on one instance: `RUN-STEP-INSTANCE-N`. Chosen before the fault is made, so that a

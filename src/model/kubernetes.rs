@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::{DeploymentName, InstanceName, Namespace};
+use super::ids::{DeploymentName, InstanceName, Namespace, RouteName};
 
 /// One pod, and no other that may have its name later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,4 +71,30 @@ pub struct ScaleSeen {
     /// How many of them were Running and Ready.
     #[serde(default)]
     pub ready: u32,
+}
+
+/// An HTTPRoute whose weights bring traffic to the targets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RouteSeen {
+    /// Where it is.
+    pub namespace: Namespace,
+    /// Its name.
+    pub route: RouteName,
+    /// What the API server gave to this route alone.
+    pub uid: String,
+    /// Where in it the targets' Services stand.
+    pub backends: Vec<BackendSeen>,
+}
+
+/// A target's Service in an HTTPRoute.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackendSeen {
+    /// The target.
+    pub instance: InstanceName,
+    /// Its Service.
+    pub service: String,
+    /// Index of the rule.
+    pub rule: usize,
+    /// Index into the rule's backends.
+    pub backend: usize,
 }

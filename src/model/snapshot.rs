@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     group::GroupSeen,
     ids::InstanceName,
-    kubernetes::{PodSeen, ScaleSeen, ServingSeen},
+    kubernetes::{PodSeen, RouteSeen, ScaleSeen, ServingSeen},
     playbook::SentinelRules,
     quota::QuotaSeen,
     sample::Query,
@@ -55,6 +55,9 @@ pub struct KubernetesSeen {
     pub serving: Vec<ServingSeen>,
     /// Deployments that are scaled to zero, by the playbook's retry queue.
     pub scales: Vec<ScaleSeen>,
+    /// The HTTPRoute that is the gateway, if one is. The weights stand with those of other gateways.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub route: Option<RouteSeen>,
 }
 
 impl KubernetesSeen {

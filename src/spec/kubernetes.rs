@@ -72,6 +72,26 @@ pub(super) fn found_without(fields: &Fields, pods: &PodsOf, label: &str) {
     }
 }
 
+/// The namespace of a route, and the Service of a target in it.
+pub(super) fn backend(fields: &Fields) -> (Option<Option<Namespace>>, Option<String>) {
+    (in_namespace(fields), fields.one("backend", backend_service))
+}
+
+/// An RFC 1035 label, with the target's name in it.
+fn backend_service(text: &str) -> Result<String, Bad> {
+    let backend = values::token(text)?;
+    if !backend.contains(TARGET) {
+        return Err(Bad::new("the Service lacks `{target}`")
+            .help("each target has a Service of its own: `{target}`, or `order-{target}`"));
+    }
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    match backend.replace(TARGET, "x").chars().all(plain) {
+        true => Ok(backend),
+        false => Err(Bad::new(format!("{} is not a Service's name", quoted(text)))
+            .help("lower-case letters, digits and `-`, with `{target}` in it")),
+    }
+}
+
 /// `None` within if the file names none.
 fn in_namespace(fields: &Fields) -> Option<Option<Namespace>> {
     match fields.has("namespace") {

@@ -1,4 +1,4 @@
-//! Kubernetes: pods, their labels and Services, and the scale of Deployments.
+//! Kubernetes: pods, their labels and Services, the weights of HTTPRoutes, and the scale of Deployments.
 //!
 //! Every change names the object's UID, and its version where the change builds on what was read: a successor of the same name
 //! is never taken for the one that was meant. Rights are proved by the API server itself, which carries out everything of a dry
@@ -7,6 +7,7 @@
 mod ask;
 mod config;
 mod pods;
+mod routes;
 mod scale;
 mod services;
 
@@ -26,6 +27,7 @@ use super::error::DriverError;
 pub use self::{
     config::{Kubeconfig, kubeconfig},
     pods::{Owner, Pod},
+    routes::{Backend, HttpRoute},
     scale::Scaled,
     services::Service,
 };

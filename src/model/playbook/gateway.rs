@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::PodGateway;
+use super::{PodGateway, RouteGateway};
 use crate::model::{amount::Share, time::Span};
 
 /// A load balancer in front of the targets.
@@ -22,4 +22,6 @@ pub enum Gateway {
     },
     /// Kubernetes Services: a pod is taken out by one of its labels.
     Pods(PodGateway),
+    /// An HTTPRoute of Kubernetes' Gateway API: the weights of its backends.
+    Route(RouteGateway),
 }

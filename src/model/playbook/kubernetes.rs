@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{ids::Namespace, time::Span};
+use crate::model::{
+    amount::Share,
+    ids::{Namespace, RouteName},
+    time::Span,
+};
 
 /// Pods that a Service finds by a label.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,4 +28,19 @@ pub struct PodsOf {
     pub namespace: Option<Namespace>,
     /// A label selector with `{target}`, which matches one pod of each target.
     pub selector: String,
+}
+
+/// An HTTPRoute that spreads traffic over Services by weight, one Service for each target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RouteGateway {
+    /// Where it is; `None` is the environment's only namespace.
+    pub namespace: Option<Namespace>,
+    /// Its name.
+    pub route: RouteName,
+    /// The Service of a target, with `{target}`.
+    pub backend: String,
+    /// The stages of the way back.
+    pub ramp: Vec<Share>,
+    /// How long each stage is held and watched.
+    pub hold: Span,
 }

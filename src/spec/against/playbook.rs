@@ -39,6 +39,10 @@ impl Check<'_> {
                 self.namespace("recovery.gateway.kubernetes".into(), pods.pods.namespace.as_ref());
                 return;
             }
+            Gateway::Route(route) => {
+                self.namespace("recovery.gateway.httproute".into(), route.namespace.as_ref());
+                return;
+            }
         };
         let environment = self.environment;
         let names: Vec<&str> = environment.gateways.keys().map(|name| name.as_str()).collect();

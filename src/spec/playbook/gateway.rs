@@ -2,7 +2,11 @@
 
 use super::MANY;
 use crate::{
-    model::{amount::Share, playbook::Gateway},
+    model::{
+        amount::Share,
+        ids::RouteName,
+        playbook::{Gateway, RouteGateway},
+    },
     spec::{
         dashboard::each_once,
         diagnostic::Problem,
@@ -17,16 +21,30 @@ pub(super) fn read(fields: &Fields) -> Option<Gateway> {
     if let Some(pods) = fields.map("kubernetes") {
         return kubernetes::gateway(&pods).map(Gateway::Pods);
     }
+    if let Some(route) = fields.map("httproute") {
+        return read_route(&route).map(Gateway::Route);
+    }
     let haproxy = fields.map("haproxy")?;
     let sockets = read_sockets(&haproxy);
     let backend = haproxy.one("backend", plain_word);
-    let ramp = match haproxy.has("ramp") {
-        true => read_ramp(&haproxy),
-        false => Some(vec![Share(0.1), Share(0.3), Share::ALL]),
-    };
+    let ramp = read_ramp(&haproxy);
     let hold = haproxy.some_time("hold");
     Some(Gateway::Haproxy {
         sockets: sockets?,
+        backend: backend?,
+        ramp: ramp?,
+        hold: hold?,
+    })
+}
+
+fn read_route(fields: &Fields) -> Option<RouteGateway> {
+    let route = fields.name("route", RouteName::new);
+    let (namespace, backend) = kubernetes::backend(fields);
+    let ramp = read_ramp(fields);
+    let hold = fields.some_time("hold");
+    Some(RouteGateway {
+        namespace: namespace?,
+        route: route?,
         backend: backend?,
         ramp: ramp?,
         hold: hold?,
@@ -59,6 +77,9 @@ fn plain_word(text: &str) -> Result<String, Bad> {
 }
 
 fn read_ramp(fields: &Fields) -> Option<Vec<Share>> {
+    if !fields.has("ramp") {
+        return Some(vec![Share(0.1), Share(0.3), Share::ALL]);
+    }
     let stages = fields.list("ramp").len();
     let ramp = fields.ones("ramp", values::share);
     if ramp.len() < stages {

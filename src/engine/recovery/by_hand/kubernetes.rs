@@ -1,8 +1,13 @@
 //! The commands that put pods, labels and scales back by hand, with `kubectl`. They hold no secret: the kubeconfig does.
 
+use serde_json::json;
+
 use crate::{
     drivers::kubernetes::Kubernetes,
-    model::ids::{DeploymentName, Namespace},
+    model::{
+        ids::{DeploymentName, Namespace, RouteName},
+        kubernetes::BackendSeen,
+    },
 };
 
 use super::quoted;
@@ -70,4 +75,27 @@ pub(in crate::engine::recovery) fn scale(
         format!("--replicas={replicas}"),
     );
     kubectl(cluster, namespace, &["scale", &what, &to])
+}
+
+/// Sets the weight of a Service where it stands in an HTTPRoute, if it still stands there.
+pub(in crate::engine::recovery) fn set_backend_weight<'a>(
+    cluster: &Kubernetes,
+    namespace: &Namespace,
+    route: &RouteName,
+    places: impl Iterator<Item = &'a BackendSeen>,
+    weight: u32,
+) -> String {
+    let patch = places.flat_map(|b| {
+        let at = format!("/spec/rules/{}/backendRefs/{}", b.rule, b.backend);
+        [
+            json!({"op": "test", "path": format!("{at}/name"), "value": b.service}),
+            json!({"op": "add", "path": format!("{at}/weight"), "value": weight}),
+        ]
+    });
+    let patch = serde_json::Value::from_iter(patch).to_string();
+    kubectl(
+        cluster,
+        namespace,
+        &["patch", "httproute", route.as_str(), "--type=json", "-p", &patch],
+    )
 }

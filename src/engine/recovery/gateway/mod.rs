@@ -1,7 +1,7 @@
 //! The gateway, whatever it is made of: step 3, the targets taken out, and step 6, traffic back in stages.
 
-pub(super) mod haproxy;
 pub(super) mod pods;
+pub(super) mod weights;
 
 use std::convert::Infallible;
 
@@ -24,8 +24,8 @@ const TRIES: u32 = 2;
 
 /// What stands before the targets.
 enum Entrance<'a> {
-    /// Load balancers, with weights.
-    Balancers(haproxy::Door<'a>),
+    /// Load balancers or a route, with weights.
+    Balancers(weights::Door<'a>),
     /// Services of Kubernetes, by a label.
     Pods(PodDoor<'a>),
 }
@@ -34,7 +34,9 @@ enum Entrance<'a> {
 fn entrance(scene: &Scene) -> Option<Result<Entrance<'_>, DriverError>> {
     Some(match scene.plan.drill.recovery.gateway.as_ref()? {
         Gateway::Pods(gateway) => PodDoor::of(scene, gateway).map(Entrance::Pods),
-        gateway @ Gateway::Haproxy { .. } => haproxy::door(scene, gateway)?.map(Entrance::Balancers),
+        gateway @ (Gateway::Haproxy { .. } | Gateway::Route(_)) => {
+            weights::door(scene, gateway)?.map(Entrance::Balancers)
+        }
     })
 }
 
@@ -45,14 +47,14 @@ pub async fn drain(scene: &Scene, needed: bool) -> StepEnd {
         Some(_) if !needed => StepEnd::new(StepState::Nothing, "nothing to repair: stays in traffic"),
         Some(Err(error)) => nowhere(scene, StepId::Drain, &error),
         Some(Ok(Entrance::Pods(door))) => pods::drain(scene, &door).await,
-        Some(Ok(Entrance::Balancers(door))) => haproxy::drain(scene, &door).await,
+        Some(Ok(Entrance::Balancers(door))) => weights::drain(scene, &door).await,
     }
 }
 
 /// While pools drain, no target comes back by itself. Never ends.
 pub(super) async fn keep_out(scene: &Scene) -> Infallible {
     match entrance(scene) {
-        Some(Ok(Entrance::Balancers(door))) => haproxy::keep_out(scene, &door).await,
+        Some(Ok(Entrance::Balancers(door))) => weights::keep_out(scene, &door).await,
         // A restarted pod comes with its template's label, and takes traffic once it is Ready: that is its own gate.
         _ => std::future::pending().await,
     }
@@ -65,7 +67,7 @@ pub async fn traffic(scene: &Scene) -> StepEnd {
         None => StepEnd::absent(),
         Some(Err(error)) => nowhere(scene, StepId::Traffic, &error),
         Some(Ok(Entrance::Pods(door))) => pods::back(scene, &door).await,
-        Some(Ok(Entrance::Balancers(door))) => haproxy::back(scene, &door).await,
+        Some(Ok(Entrance::Balancers(door))) => weights::back(scene, &door).await,
     };
     back.and(breakers::steps::confirm(scene).await)
 }
@@ -76,7 +78,7 @@ pub(super) async fn differences(scene: &Scene, step: StepId) -> Vec<Leftover> {
         None => Vec::new(),
         Some(Err(error)) => nowhere(scene, step, &error).leftovers,
         Some(Ok(Entrance::Pods(door))) => pods::differences(scene, &door, step).await,
-        Some(Ok(Entrance::Balancers(door))) => haproxy::differences(scene, &door, step).await,
+        Some(Ok(Entrance::Balancers(door))) => weights::differences(scene, &door, step).await,
     }
 }
 

@@ -30,6 +30,7 @@ pub(super) fn healthy(now: &KubernetesSeen) -> KubernetesSeen {
         pods: pods.collect(),
         serving: serving.collect(),
         scales: scales.collect(),
+        route: now.route.clone(),
     }
 }
 

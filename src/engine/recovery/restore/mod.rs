@@ -22,7 +22,7 @@ use super::{
         state_word,
     },
     flags::before::read_flags,
-    gateway::haproxy::read_gateway,
+    gateway::weights::read_gateway,
     queues::{before::read_queues, count},
     snapshot::{bounded, kubernetes::read_kubernetes},
 };
@@ -131,6 +131,16 @@ pub fn unproved(plan: &Plan, healthy: &Snapshot) -> Vec<Leftover> {
         let missing =
             places.filter(|(at, i)| !healthy.gateway.iter().any(|s| &&s.at == at && &&s.instance == i));
         all.extend(missing.map(|(at, i)| unknown(StepId::Traffic, format!("{i} at gateway {at}"), unread)));
+    }
+    if let Some(Gateway::Route(_)) = &playbook.gateway {
+        let targets = plan.drill.targets.instances.iter();
+        let seen = |i: &InstanceName| healthy.gateway.iter().find(|s| s.instance == *i);
+        let why = "it has weight 0; what it had before the accident is not known";
+        all.extend(targets.filter_map(|i| match seen(i) {
+            Some(server) if server.weight > 0 => None,
+            Some(_) => Some(unknown(StepId::Traffic, format!("{i} at the gateway"), why)),
+            None => Some(unknown(StepId::Traffic, format!("{i} at the gateway"), unread)),
+        }));
     }
     for (entry, breakers) in playbook.breakers.iter().enumerate() {
         let Breakers::Sentinel { callers, .. } = breakers else {

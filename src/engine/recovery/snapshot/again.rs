@@ -275,6 +275,7 @@ mod tests {
                     replicas: 2,
                     ready: 2,
                 }],
+                route: None,
             },
             ..Snapshot::default()
         }

@@ -157,7 +157,15 @@ fn kubernetes_stands(seen: &KubernetesSeen) -> Vec<(String, String)> {
         let stands = format!("{} replicas, {} Ready ({})", s.replicas, s.ready, s.uid);
         (format!("deployment {}/{}", s.namespace, s.deployment), stands)
     });
-    pods.chain(serving).chain(scales).collect()
+    let route = seen.route.iter().map(|r| {
+        let name = format!("HTTPRoute {}/{}", r.namespace, r.route);
+        let places = r.backends.iter();
+        let places: Vec<String> = places
+            .map(|b| format!("{} {}.{}", b.service, b.rule, b.backend))
+            .collect();
+        (name, format!("{} ({})", places.join(", "), r.uid))
+    });
+    pods.chain(serving).chain(scales).chain(route).collect()
 }
 
 fn queue_stands(seen: &RetryQueueSeen) -> String {
@@ -230,6 +238,7 @@ mod tests {
                 replicas: 2,
                 ready: 2,
             }],
+            route: None,
         }
     }
 

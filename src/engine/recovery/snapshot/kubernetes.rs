@@ -4,7 +4,10 @@
 use crate::{
     drivers::{Drivers, error::DriverError, kubernetes::Run},
     engine::recovery::{
-        gateway::pods::read_serving, gently, pods::PodPlace, queues::kafka::scale::before::read_scales,
+        gateway::{pods::read_serving, weights::read_route},
+        gently,
+        pods::PodPlace,
+        queues::kafka::scale::before::read_scales,
     },
     model::{
         event::{Check, CheckOutcome},
@@ -26,17 +29,20 @@ pub(in crate::engine::recovery) async fn read_kubernetes(
     plan: &Plan,
     drivers: &Drivers,
 ) -> (KubernetesSeen, Vec<Check>) {
-    let (pods, serving, scales) = tokio::join!(
+    let (pods, serving, scales, route) = tokio::join!(
         bounded(drivers, "pods that a restart deletes", read_pods(plan, drivers)),
         bounded(drivers, "pods behind Services", read_serving(plan, drivers)),
         bounded(drivers, "scales of retry consumers", read_scales(plan, drivers)),
+        bounded(drivers, "the HTTPRoute", read_route(plan, drivers)),
     );
     let seen = KubernetesSeen {
         pods: pods.found,
         serving: serving.found,
         scales: scales.found,
+        route: route.found.into_iter().next(),
     };
-    (seen, [pods.checks, serving.checks, scales.checks].concat())
+    let checks = [pods.checks, serving.checks, scales.checks, route.checks];
+    (seen, checks.concat())
 }
 
 async fn read_pods(plan: &Plan, drivers: &Drivers) -> Part<PodSeen> {

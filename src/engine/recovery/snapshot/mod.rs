@@ -30,7 +30,7 @@ use self::kubernetes::read_kubernetes;
 use super::{
     breakers::before::{read_breakers, read_rules},
     flags::before::read_flags,
-    gateway::haproxy::read_gateway,
+    gateway::weights::read_gateway,
     gently,
     queues::before::read_queues,
 };

@@ -1,8 +1,8 @@
 //! The load balancer in front of the targets.
 
-use super::kubernetes::POD_GATEWAY;
+use super::kubernetes::{POD_GATEWAY, ROUTE_GATEWAY};
 use crate::spec::{
-    shape::{Form, Rule, Scalar, Shape, may, need, or},
+    shape::{Form, Key, Rule, Scalar, Shape, may, need, or},
     shapes::{DURATION, TOKEN, TOKENS},
 };
 
@@ -16,8 +16,13 @@ pub(in crate::spec) static GATEWAY: Shape = Shape {
             Form::Map(&POD_GATEWAY),
             "Services of Kubernetes, by a label of the targets' pods.",
         ),
+        may(
+            "httproute",
+            Form::Map(&ROUTE_GATEWAY),
+            "An HTTPRoute of Kubernetes' Gateway API, by the weights of its backends.",
+        ),
     ],
-    rules: &[Rule::Choose(&["haproxy", "kubernetes"])],
+    rules: &[Rule::Choose(&["haproxy", "kubernetes", "httproute"])],
 };
 
 static HAPROXY: Shape = Shape {
@@ -34,18 +39,21 @@ static HAPROXY: Shape = Shape {
             TOKEN,
             "The backend whose servers are the target instances.",
         ),
-        or(
-            "ramp",
-            Form::List(&Form::One(Scalar::Share)),
-            "10%, 30%, 100%",
-            "The stages of the way back; the last is 100%.",
-        ),
-        or(
-            "hold",
-            DURATION,
-            "30s",
-            "How long each stage is held and watched.",
-        ),
+        RAMP,
+        HOLD,
     ],
     rules: &[],
 };
+
+pub(super) const RAMP: Key = or(
+    "ramp",
+    Form::List(&Form::One(Scalar::Share)),
+    "10%, 30%, 100%",
+    "The stages of the way back; the last is 100%.",
+);
+pub(super) const HOLD: Key = or(
+    "hold",
+    DURATION,
+    "30s",
+    "How long each stage is held and watched.",
+);

@@ -1,5 +1,6 @@
 //! Pods and Deployments of Kubernetes.
 
+use super::gateway::{HOLD, RAMP};
 use crate::spec::{
     shape::{Form, Shape, may, need, or},
     shapes::{DURATION, NAME, TOKEN},
@@ -22,6 +23,23 @@ pub(super) static POD_GATEWAY: Shape = Shape {
             "30s",
             "How long the way back is held and watched.",
         ),
+    ],
+    rules: &[],
+};
+
+pub(super) static ROUTE_GATEWAY: Shape = Shape {
+    name: "a gateway of a route",
+    doc: "An HTTPRoute that spreads traffic by weight: each target is a Service of its own there.",
+    keys: &[
+        need("route", NAME, "The HTTPRoute."),
+        need(
+            "backend",
+            TOKEN,
+            "The Service of a target in it; `{target}` becomes the target's name.",
+        ),
+        may("namespace", NAME, NAMESPACE),
+        RAMP,
+        HOLD,
     ],
     rules: &[],
 };

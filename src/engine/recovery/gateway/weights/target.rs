@@ -4,7 +4,7 @@ use tokio::time::Instant;
 
 use crate::{
     drivers::{error::DriverError, haproxy::Server},
-    engine::recovery::{Scene, by_hand},
+    engine::recovery::Scene,
     model::{
         snapshot::{GatewayServer, GatewayState},
         undo::ChangeIntent,
@@ -69,9 +69,7 @@ impl Target<'_> {
     }
 
     pub(super) fn set_by_hand(&self, weight: u32) -> String {
-        let haproxy = &self.balancer.haproxy;
-        let GatewayServer { instance, state, .. } = self.before;
-        by_hand::set_server(haproxy.socket(), haproxy.backend(), instance, weight, *state)
+        self.balancer.balancing.set_by_hand(self.before, weight)
     }
 
     /// Sets a weight and then the state of before: in this order, so that it never comes back with more than meant.
@@ -92,7 +90,7 @@ impl Target<'_> {
             return Ok(());
         }
         self.intend(scene, format!("weight {weight}")).await;
-        let set = || self.balancer.haproxy.set_weight(&self.before.instance, weight);
+        let set = || self.balancer.balancing.set_weight(&self.before.instance, weight);
         scene.persist(deadline, set).await?;
         self.confirm(scene, deadline, wanted, "weight").await
     }
@@ -104,7 +102,7 @@ impl Target<'_> {
             return Ok(());
         }
         self.intend(scene, format!("{state:?}").to_lowercase()).await;
-        let set = || self.balancer.haproxy.set_state(&self.before.instance, state);
+        let set = || self.balancer.balancing.set_state(&self.before.instance, state);
         scene.persist(deadline, set).await?;
         self.confirm(scene, deadline, wanted, "state").await
     }
@@ -127,7 +125,7 @@ impl Target<'_> {
         wanted: impl Fn(&Server) -> bool,
     ) -> Result<bool, DriverError> {
         let servers = scene
-            .persist(deadline, || self.balancer.haproxy.servers())
+            .persist(deadline, || self.balancer.balancing.servers())
             .await?;
         Ok(self.now(&servers).is_some_and(wanted))
     }
@@ -143,7 +141,7 @@ impl Target<'_> {
             return Ok(());
         }
         Err(DriverError::Conflict {
-            what: format!("{what} of {}/{}", self.balancer.haproxy.backend(), self.name()),
+            what: format!("{what} of {}/{}", self.balancer.balancing.backend(), self.name()),
             answer: "accepted, and not so when read back".into(),
         })
     }

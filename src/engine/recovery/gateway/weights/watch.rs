@@ -74,7 +74,7 @@ async fn are_in_place(
 ) -> bool {
     let look = rising
         .iter()
-        .map(async |r| (r.clone(), r.target.balancer.haproxy.servers().await));
+        .map(async |r| (r.clone(), r.target.balancer.balancing.servers().await));
     let (mut all, mut blind) = (true, false);
     for (Rising { target, at }, servers) in together(look).await {
         match servers {

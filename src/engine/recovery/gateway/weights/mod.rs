@@ -1,15 +1,17 @@
-//! A gateway of HAProxies: its difference from the snapshot, and step 3, the targets taken out.
+//! A gateway that spreads traffic by weights, HAProxies or an HTTPRoute: its difference from the snapshot, and step 3, the targets taken out.
 //!
 //! Each load balancer has servers and states of its own, and can fail on its own: what one does not do is a leftover and
 //! keeps no other from being put back.
 
+mod balancing;
 mod before;
 mod load;
 mod ramp;
+mod route;
 mod target;
 mod watch;
 
-pub(in crate::engine::recovery) use self::before::read_gateway;
+pub(in crate::engine::recovery) use self::before::{read_gateway, read_route};
 pub(super) use self::ramp::back;
 
 use std::convert::Infallible;
@@ -17,21 +19,18 @@ use std::convert::Infallible;
 use tokio::time::Instant;
 
 use crate::{
-    drivers::{
-        error::DriverError,
-        haproxy::{Haproxy, Server},
-    },
+    drivers::{error::DriverError, haproxy::Server},
     engine::recovery::{Scene, StepEnd, seen, together, unread},
     model::{
         amount::Share,
-        playbook::Gateway,
+        playbook::{Gateway, RouteGateway},
         recovery::{Leftover, StepId, StepState},
         snapshot::{GatewayServer, GatewayState},
         time::Span,
     },
 };
 
-use self::{load::can_carry, target::Target};
+use self::{balancing::Balancing, route::Route, target::Target};
 
 /// The load balancers of the playbook.
 pub(super) struct Door<'a> {
@@ -42,7 +41,7 @@ pub(super) struct Door<'a> {
 
 /// One of its load balancers, and what the targets were there before.
 struct Balancer<'a> {
-    haproxy: Haproxy,
+    balancing: Balancing<'a>,
     before: Vec<&'a GatewayServer>,
     /// Its name in the drill, where there are several.
     name: Option<&'a str>,
@@ -53,20 +52,21 @@ type Look<'d> = (&'d Balancer<'d>, Result<Vec<Server>, DriverError>);
 
 /// The load balancers of the playbook, if those are its gateway.
 pub(super) fn door<'a>(scene: &'a Scene, gateway: &'a Gateway) -> Option<Result<Door<'a>, DriverError>> {
-    let Gateway::Haproxy {
-        sockets,
-        backend,
-        ramp,
-        hold,
-    } = gateway
-    else {
-        return None;
+    let (sockets, backend, ramp, hold) = match gateway {
+        Gateway::Haproxy {
+            sockets,
+            backend,
+            ramp,
+            hold,
+        } => (sockets, backend, ramp, hold),
+        Gateway::Route(gateway) => return Some(route(scene, gateway)),
+        Gateway::Pods(_) => return None,
     };
     let balancers = sockets.iter().enumerate().map(|(i, socket)| {
         // A snapshot of one load balancer alone may not name it.
         let is_here = |b: &&GatewayServer| b.at == *socket || (i == 0 && b.at.is_empty());
         Ok(Balancer {
-            haproxy: scene.drivers.haproxy(socket, backend)?,
+            balancing: Balancing::Haproxy(scene.drivers.haproxy(socket, backend)?),
             before: scene.snapshot.gateway.iter().filter(is_here).collect(),
             name: (sockets.len() > 1).then_some(socket),
         })
@@ -78,11 +78,26 @@ pub(super) fn door<'a>(scene: &'a Scene, gateway: &'a Gateway) -> Option<Result<
     }))
 }
 
+fn route<'a>(scene: &'a Scene, gateway: &'a RouteGateway) -> Result<Door<'a>, DriverError> {
+    let before = scene.snapshot.kubernetes.route.as_ref();
+    let targets = &scene.plan.drill.targets.instances;
+    let route = Route::of(&scene.drivers, gateway, targets, before)?;
+    Ok(Door {
+        balancers: vec![Balancer {
+            balancing: Balancing::Route(route),
+            before: scene.snapshot.gateway.iter().collect(),
+            name: None,
+        }],
+        ramp: &gateway.ramp,
+        hold: gateway.hold,
+    })
+}
+
 impl Door<'_> {
     /// Reads all load balancers, at the same time.
     async fn look(&self, scene: &Scene, deadline: Instant) -> Vec<Look<'_>> {
         let look = self.balancers.iter().map(async |balancer| {
-            let servers = scene.persist(deadline, || balancer.haproxy.servers()).await;
+            let servers = scene.persist(deadline, || balancer.balancing.servers()).await;
             (balancer, servers)
         });
         together(look).await
@@ -133,9 +148,10 @@ pub(super) async fn drain(scene: &Scene, door: &Door<'_>) -> StepEnd {
     }
     let mut rests = Vec::new();
     for (balancer, servers) in &readable {
-        // Without its sessions the weights decide.
-        let carries = scene.persist(deadline, || balancer.haproxy.carries()).await.ok();
-        match can_carry(&balancer.before, servers, carries.as_deref()) {
+        let rest = balancer
+            .balancing
+            .rest(scene, deadline, &balancer.before, servers);
+        match rest.await {
             Ok(rest) => rests.push(format!("{}{rest}", balancer.prefix())),
             Err(why) => {
                 lines.push(format!("not drained: {}{why}", balancer.prefix()));
@@ -189,7 +205,7 @@ pub(super) async fn keep_out(scene: &Scene, door: &Door<'_>) -> Infallible {
     loop {
         scene.pause().await;
         for target in &out {
-            let Ok(servers) = target.balancer.haproxy.servers().await else {
+            let Ok(servers) = target.balancer.balancing.servers().await else {
                 continue;
             };
             if target.now(&servers).is_some_and(takes) {

@@ -8,18 +8,21 @@ use crate::{
     },
     model::{
         event::CheckOutcome,
+        kubernetes::RouteSeen,
         plan::Plan,
-        playbook::Gateway,
+        playbook::{Gateway, RouteGateway},
         snapshot::{GatewayServer, GatewayState},
     },
 };
 
-use super::load::can_carry;
+use super::{load::can_carry, route::Route};
 
 pub(in crate::engine::recovery) async fn read_gateway(plan: &Plan, drivers: &Drivers) -> Part<GatewayServer> {
-    // Pods have a reading of their own.
-    let Some(Gateway::Haproxy { sockets, backend, .. }) = &plan.drill.recovery.gateway else {
-        return Part::join(Vec::new());
+    let (sockets, backend) = match &plan.drill.recovery.gateway {
+        Some(Gateway::Haproxy { sockets, backend, .. }) => (sockets, backend),
+        Some(Gateway::Route(gateway)) => return read_weights(plan, drivers, gateway).await,
+        // Pods have a reading of their own.
+        Some(Gateway::Pods(_)) | None => return Part::join(Vec::new()),
     };
     let looks = sockets.iter().map(async |socket| {
         let what = format!("gateway backend {backend} at {socket}");
@@ -58,6 +61,51 @@ async fn balancer(
     let carries = haproxy.carries().await?;
     let rest = can_carry(&found.iter().collect::<Vec<_>>(), &servers, Some(&carries));
     Ok((found, rest))
+}
+
+async fn read_weights(plan: &Plan, drivers: &Drivers, gateway: &RouteGateway) -> Part<GatewayServer> {
+    let what = format!("HTTPRoute {}", gateway.route);
+    let look = async {
+        let route = Route::of(drivers, gateway, &plan.drill.targets.instances, None)?;
+        let servers = route.servers().await?;
+        let targets = plan.drill.targets.instances.iter().map(|instance| {
+            let server = haproxy::find(&servers, &route.shown(), instance)?;
+            Ok(GatewayServer {
+                at: route.shown(),
+                instance: instance.clone(),
+                weight: server.weight,
+                initial_weight: server.initial_weight,
+                state: server.state,
+                running: server.running,
+            })
+        });
+        let found = targets.collect::<Result<Vec<_>, DriverError>>()?;
+        route.proves_right().await?;
+        let rest = route.rest(&found.iter().collect::<Vec<_>>()).await?;
+        Ok::<_, DriverError>((found, rest))
+    };
+    match look.await {
+        Err(error) => Part::refused(what, &error),
+        Ok((found, rest)) => balancer_part(what, found, rest),
+    }
+}
+
+/// The HTTPRoute of the playbook, if it has one: what makes it known again.
+pub(in crate::engine::recovery) async fn read_route(plan: &Plan, drivers: &Drivers) -> Part<RouteSeen> {
+    let Some(Gateway::Route(gateway)) = &plan.drill.recovery.gateway else {
+        return Part::join(Vec::new());
+    };
+    let look = async {
+        let route = Route::of(drivers, gateway, &plan.drill.targets.instances, None)?;
+        route.seen().await
+    };
+    match look.await {
+        Err(error) => Part::refused(format!("HTTPRoute {}", gateway.route), &error),
+        Ok(seen) => Part {
+            found: vec![seen],
+            checks: Vec::new(),
+        },
+    }
 }
 
 fn balancer_part(
