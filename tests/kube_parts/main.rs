@@ -14,5 +14,6 @@ mod parts_support;
 mod preflight;
 mod proxy;
 mod restart;
+mod route;
 mod scale;
 mod stage;

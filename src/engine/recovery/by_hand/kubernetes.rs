@@ -92,7 +92,11 @@ pub(in crate::engine::recovery) fn set_backend_weight<'a>(
             json!({"op": "add", "path": format!("{at}/weight"), "value": weight}),
         ]
     });
-    let patch = serde_json::Value::from_iter(patch).to_string();
+    let patch: Vec<_> = patch.collect();
+    if patch.is_empty() {
+        return kubectl(cluster, namespace, &["edit", "httproute", route.as_str()]);
+    }
+    let patch = serde_json::Value::from(patch).to_string();
     kubectl(
         cluster,
         namespace,
