@@ -1,7 +1,10 @@
 //! What a recovery may do in Kubernetes, and where.
 
 use super::*;
-use crate::model::playbook::{Gateway, QueueHold, Restart, RetryQueue};
+use crate::model::{
+    playbook::{Gateway, QueueHold, Restart, RetryQueue},
+    time::Span,
+};
 
 const GATEWAY: &str = "haproxy: {socket: \"lb:9999\", backend: order, ramp: [10%, 30%, 100%], hold: 30s}";
 const RESTART: &str = "http: {restart: \"http://{instance}/restart\"}";
@@ -50,6 +53,32 @@ fn a_gateway_of_pods_goes_by_a_label() {
     let with_ramp = "kubernetes: {pods: \"app={target}\", label: {key: serving}, ramp: [10%, 100%]}";
     assert!(wrong(GATEWAY, with_ramp).contains("`ramp`"));
     let both = format!("{GATEWAY}, kubernetes: {{pods: \"app={{target}}\", label: {{key: serving}}}}");
+    assert!(wrong(GATEWAY, &both).contains("exclude each other"));
+}
+
+#[test]
+fn a_gateway_of_a_route_goes_by_the_weight_of_a_service_for_each_target() {
+    let with_rest = |rest: &str| format!("httproute: {{route: order, {rest}}}");
+    let route = match read(GATEWAY, &with_rest("backend: \"order-{target}\", hold: 5s"))
+        .recovery
+        .gateway
+    {
+        Some(Gateway::Route(route)) => route,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        (route.route.as_str(), route.backend.as_str()),
+        ("order", "order-{target}")
+    );
+    assert_eq!(
+        (route.namespace, route.ramp.len(), route.hold),
+        (None, 3, Span::seconds(5))
+    );
+    assert!(wrong(GATEWAY, &with_rest("backend: order")).contains("the Service lacks `{target}`"));
+    assert!(wrong(GATEWAY, &with_rest("backend: \"A_{target}\"")).contains("is not a Service's name"));
+    let falls = with_rest("backend: \"{target}\", ramp: [30%, 10%]");
+    assert!(wrong(GATEWAY, &falls).contains("the stages of a ramp rise"));
+    let both = format!("{GATEWAY}, {}", with_rest("backend: \"{target}\""));
     assert!(wrong(GATEWAY, &both).contains("exclude each other"));
 }
 

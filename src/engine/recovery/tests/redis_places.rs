@@ -1,8 +1,13 @@
 //! Flags on one server, by TLS, behind Sentinels and in a cluster: the same in each, and the command by hand as well.
 
+use redis::{ErrorKind, ServerErrorKind};
+
 use super::{flags::playbook, *};
 use crate::{
-    drivers::redis::testing::{RedisPart, ask_at, cluster, redis_server, tls_server, watched},
+    drivers::{
+        redis::testing::{RedisPart, ask_at, cluster, redis_server, tls_server, watched},
+        testing::until,
+    },
     model::{environment::Redis, ids::ServerName},
 };
 
@@ -41,11 +46,22 @@ impl Place<'_> {
         crate::drivers::redis::testing::tool("redis-cli", &[&cli, words].concat())
     }
 
-    /// All keys that any server has.
+    /// All keys that any server has, once it has read what it had.
     pub(super) async fn keys(&self) -> Vec<String> {
         let mut keys = Vec::new();
         for server in &self.servers {
-            keys.extend(ask_at::<Vec<String>>(server, &[b"KEYS", b"*"]).await.unwrap());
+            let mut here = Vec::new();
+            until("it has loaded", async || {
+                match ask_at::<Vec<String>>(server, &[b"KEYS", b"*"]).await {
+                    Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::BusyLoading) => false,
+                    answer => {
+                        here = answer.unwrap();
+                        true
+                    }
+                }
+            })
+            .await;
+            keys.extend(here);
         }
         keys.sort();
         keys
