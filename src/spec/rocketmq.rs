@@ -13,7 +13,7 @@ use super::{
 use crate::model::{
     environment::{Rocketmq, RocketmqLogin},
     ids::ServerName,
-    playbook::RocketmqQueue,
+    playbook::{RetryQueue, RocketmqQueue},
 };
 
 /// The longest name of a group, as a broker allows it.
@@ -64,6 +64,24 @@ pub(super) fn read_queue(fields: &Fields) -> Option<RocketmqQueue> {
         rate: rate?,
         within: within?,
     })
+}
+
+/// A group has one switch on a cluster, whatever its topics.
+pub(super) fn of_its_own_group(fields: &Fields, queue: &RocketmqQueue, earlier: &[RetryQueue]) {
+    let same = |other: &RetryQueue| match other {
+        RetryQueue::Rocketmq(other) => (&other.cluster, &other.group) == (&queue.cluster, &queue.group),
+        _ => false,
+    };
+    if earlier.iter().any(same) {
+        let RocketmqQueue { cluster, group, .. } = queue;
+        let why = format!(
+            "group {group} at RocketMQ {cluster} is switched for a queue above already: the release of one would start what the other still holds"
+        );
+        let bad = Bad::new(why).help(
+            "keep one of them: the switch holds all that the group consumes; or give the consumers of each topic a group of their own",
+        );
+        fields.wrong("group", Problem::BadValue, bad);
+    }
 }
 
 /// A name as RocketMQ's own check allows it.

@@ -34,23 +34,76 @@ pub(super) fn read(fields: &Fields) -> Option<RetryQueue> {
     })
 }
 
-/// A client id has one quota on a cluster: two queues would each hold and let go the other's consumers with it.
+/// What holds a queue holds it alone: of two queues with one quota, one group's switch or one Deployment, each would undo what the
+/// other does.
 pub(super) fn each_for_itself(fields: &[Fields], queues: &[RetryQueue]) {
-    let mut earlier: Vec<&KafkaQueue> = Vec::new();
-    for (queue, fields) in queues.iter().zip(fields) {
-        let RetryQueue::Kafka(queue) = queue else { continue };
-        let same_cluster = earlier.iter().filter(|other| other.cluster == queue.cluster);
-        let limited: Vec<Payer> = same_cluster.flat_map(|other| other.payers()).collect();
-        let shared = queue
-            .payers()
-            .find(|payer| limited.iter().any(|other| other.meets(payer)));
-        if let (Some(payer), Some(fields)) = (shared, fields.map("kafka")) {
-            let why =
-                format!("{payer} is limited by a queue above as well, and a cluster has one quota of it");
-            let bad = Bad::new(why).help("give the consumers of each queue a client id of their own");
-            fields.wrong("clients", Problem::BadValue, bad);
+    for (n, (queue, fields)) in queues.iter().zip(fields).enumerate() {
+        let earlier = &queues[..n];
+        match queue {
+            RetryQueue::Kafka(queue) => {
+                let Some(fields) = fields.map("kafka") else {
+                    continue;
+                };
+                of_its_own_quota(&fields, queue, earlier);
+                of_its_own_deployment(&fields, queue, earlier);
+            }
+            RetryQueue::Rocketmq(queue) => {
+                let Some(fields) = fields.map("rocketmq") else {
+                    continue;
+                };
+                rocketmq::of_its_own_group(&fields, queue, earlier);
+            }
+            RetryQueue::Http { .. } => {}
         }
-        earlier.push(queue);
+    }
+}
+
+fn of_kafka(queues: &[RetryQueue]) -> impl Iterator<Item = &KafkaQueue> {
+    queues.iter().filter_map(|queue| match queue {
+        RetryQueue::Kafka(queue) => Some(queue),
+        _ => None,
+    })
+}
+
+/// A client id has one quota on a cluster: two queues would each hold and let go the other's consumers with it.
+fn of_its_own_quota(fields: &Fields, queue: &KafkaQueue, earlier: &[RetryQueue]) {
+    let same_cluster = of_kafka(earlier).filter(|other| other.cluster == queue.cluster);
+    let limited: Vec<Payer> = same_cluster.flat_map(|other| other.payers()).collect();
+    let shared = queue
+        .payers()
+        .find(|payer| limited.iter().any(|other| other.meets(payer)));
+    if let Some(payer) = shared {
+        let why = format!("{payer} is limited by a queue above as well, and a cluster has one quota of it");
+        let bad = Bad::new(why).help("give the consumers of each queue a client id of their own");
+        fields.wrong("clients", Problem::BadValue, bad);
+    }
+}
+
+/// A Deployment has one number of replicas. Without a namespace it is in the environment's only one, which any other names.
+fn of_its_own_deployment(fields: &Fields, queue: &KafkaQueue, earlier: &[RetryQueue]) {
+    let QueueHold::Scale {
+        namespace,
+        deployment,
+    } = &queue.hold
+    else {
+        return;
+    };
+    let is_same = |other: &KafkaQueue| match &other.hold {
+        QueueHold::Scale {
+            namespace: there,
+            deployment: name,
+        } => name == deployment && (there == namespace || there.is_none() || namespace.is_none()),
+        QueueHold::Quota => false,
+    };
+    if let (Some(other), Some(hold)) = (of_kafka(earlier).find(|other| is_same(other)), fields.map("hold")) {
+        let why = format!(
+            "the Deployment {deployment} is scaled for {} above already: the release of one would start what the other still holds",
+            other.topic
+        );
+        let bad = Bad::new(why).help(
+            "give the consumers of each topic a Deployment of their own, or leave `hold` out of one: it is held by quota then",
+        );
+        hold.wrong("scale", Problem::BadValue, bad);
     }
 }
 

@@ -158,3 +158,30 @@ fn two_queues_that_would_share_a_quota_are_refused() {
         assert_eq!(recovery(queue, &second(apart)).retry_queues.len(), 4, "{apart}");
     }
 }
+
+#[test]
+fn two_queues_that_would_scale_one_deployment_are_refused() {
+    let queue = "    - kafka: {cluster: main, topic: order-retry,";
+    let scaled = |cluster: &str, topic: &str, hold: &str| {
+        format!(
+            "    - kafka: {{cluster: {cluster}, topic: {topic}, group: {topic}, release: {{rate: 10/s}}, hold: {{{hold}}}}}\n"
+        )
+    };
+    let both = |one: &str, other: &str| scaled("main", "a", one) + &scaled("other", "b", other) + queue;
+    let plain = "scale: deployment/consumers";
+    for (one, other) in [
+        (plain, plain),
+        (plain, "scale: deployment/consumers, namespace: shop"),
+        ("scale: deployment/consumers, namespace: shop", plain),
+    ] {
+        let shared = wrong(queue, &both(one, other));
+        assert!(shared.contains("scaled for a above already"), "{shared}");
+    }
+    for other in [
+        "scale: deployment/others, namespace: shop",
+        "scale: deployment/consumers, namespace: till",
+    ] {
+        let apart = both("scale: deployment/consumers, namespace: shop", other);
+        assert_eq!(recovery(queue, &apart).retry_queues.len(), 5, "{other}");
+    }
+}

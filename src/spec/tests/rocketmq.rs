@@ -48,6 +48,23 @@ fn a_name_that_no_broker_takes_is_refused() {
 }
 
 #[test]
+fn a_group_has_one_switch_on_a_cluster_and_so_one_queue() {
+    let second = |cluster: &str, group: &str| {
+        queue(&format!(
+            "{QUEUE}\n    - rocketmq: {{cluster: {cluster}, group: {group}, release: {{rate: 50/s}}}}"
+        ))
+    };
+    let wrong = second("main", "order-retry").unwrap_err();
+    assert_eq!(
+        wrong,
+        [
+            "group order-retry at RocketMQ main is switched for a queue above already: the release of one would start what the other still holds"
+        ]
+    );
+    assert!(second("main", "other").is_ok() && second("other", "order-retry").is_ok());
+}
+
+#[test]
 fn half_a_login_is_none_and_a_secret_does_not_stand_in_the_file() {
     assert!(cluster(CLUSTER).is_ok() && cluster("main: {nameservers: [\"ns:9876\"]}").is_ok());
     let wrong = cluster("main: {nameservers: [\"ns:9876\"], access_key: allclear}").unwrap_err();
