@@ -21,6 +21,7 @@ pub mod sentinel;
 pub mod testing;
 #[cfg(test)]
 mod tests;
+pub mod unanswered;
 pub mod webhook;
 
 use std::path::Path;
@@ -39,7 +40,7 @@ use command::Ended;
 use error::DriverError;
 use haproxy::{Haproxy, Socket};
 use http::Http;
-use kafka::{KafkaCluster, Unanswered};
+use kafka::KafkaCluster;
 use kubernetes::Kubernetes;
 use load::Loads;
 use place::{PlaceError, Places};
@@ -49,6 +50,7 @@ use resilience4j::Resilience4j;
 use retry_http::RetryHttp;
 use rocketmq::RocketmqCluster;
 use sentinel::Sentinel;
+use unanswered::Unanswered;
 
 /// How long recovery waits for outside systems. The defaults are meant for real ones; tests shorten them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -217,7 +219,7 @@ impl Drivers {
         )
     }
 
-    /// Changes of Kafka's quotas that nobody answered.
+    /// Changes of Kafka's quotas and of RocketMQ's groups that nobody answered.
     pub fn unanswered(&self) -> &Unanswered {
         &self.unanswered
     }
@@ -233,7 +235,13 @@ impl Drivers {
             environment: self.environment.name.to_string(),
         })?;
         let Patience { connect, call, .. } = self.patience;
-        RocketmqCluster::new(name, cluster, &self.secrets, [connect, call])
+        RocketmqCluster::new(
+            name,
+            cluster,
+            &self.secrets,
+            [connect, call],
+            self.unanswered.clone(),
+        )
     }
 
     /// The environment's Kubernetes cluster.

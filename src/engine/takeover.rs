@@ -35,9 +35,9 @@ impl Engine {
         }
         self.repaired_before = !facts.changes.is_empty();
         self.shared.restarted(facts.restarted().cloned());
-        for cluster in facts.quotas_changed() {
+        for cluster in facts.clusters_changed() {
             // Whoever wrote it down may have died before its answer came.
-            self.drivers.unanswered().note(cluster);
+            self.drivers.unanswered().note(&cluster);
         }
         self.shared.unproved(facts.rules_set());
         for fault in &facts.faults {

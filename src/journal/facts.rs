@@ -1,10 +1,10 @@
 //! What a run's events add up to: the facts that a keeper needs to go on with it, or to recover it. A pure fold.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
     event::{Body, Event, Header, Hits, Outcome},
-    ids::{FaultId, InstanceName, ServerName},
+    ids::{ClusterName, FaultId, InstanceName},
     phase::{Cause, Phase},
     playbook::SentinelRules,
     recovery::{Leftover, Milestone, StepId, StepReport},
@@ -119,12 +119,14 @@ impl Facts {
         })
     }
 
-    /// The Kafka clusters on which recovery has changed quotas, or was about to.
-    pub fn quotas_changed(&self) -> impl Iterator<Item = &ServerName> {
-        self.changes.iter().filter_map(|change| match change {
-            ChangeIntent::Quota { cluster, .. } => Some(cluster),
+    /// The clusters on which recovery has changed quotas or switched groups, or was about to.
+    pub fn clusters_changed(&self) -> BTreeSet<ClusterName> {
+        let clusters = self.changes.iter().filter_map(|change| match change {
+            ChangeIntent::Quota { cluster, .. } => Some(ClusterName::Kafka(cluster.clone())),
+            ChangeIntent::Group { cluster, .. } => Some(ClusterName::Rocketmq(cluster.clone())),
             _ => None,
-        })
+        });
+        clusters.collect()
     }
 
     /// The lists of rules that recovery has set, or was about to: what the sets were answered with is not on record.

@@ -101,6 +101,15 @@ names! {
     RouteName,
 }
 
+/// A cluster of an environment at which recovery changes what holds consumers.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ClusterName {
+    /// A Kafka cluster: its quotas.
+    Kafka(ServerName),
+    /// A RocketMQ cluster: its groups' switches.
+    Rocketmq(ServerName),
+}
+
 /// A fault that a run injects on one instance: `RUN-STEP-INSTANCE-N`. Chosen before the fault is made, so that a
 /// create whose answer never came can still be undone by name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use std::{
 
 use allclear::{
     engine::recovery::{hold_retry, left_behind, needs_repair, release_retry},
-    model::{recovery::StepState, time::Span},
+    model::{ids::ClusterName, recovery::StepState, time::Span},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -111,7 +111,7 @@ async fn while_a_change_may_still_take_effect_nothing_is_called_as_before() {
     let broker = shared().await;
     let (staged, _consumer) = caught_up(&broker, "in-doubt", 300.0, Span::seconds(120)).await;
     let scene = &staged.scene;
-    scene.drivers.unanswered().note(&main());
+    scene.drivers.unanswered().note(&ClusterName::Kafka(main()));
     for ended in [
         timeout(Duration::from_secs(15), async { left_behind(scene).await.len() })
             .await

@@ -9,7 +9,6 @@ mod connection;
 mod quota;
 mod sasl;
 mod scram;
-mod unanswered;
 mod weight;
 mod wire;
 
@@ -21,24 +20,31 @@ use std::{
 use tokio::sync::Mutex;
 
 use crate::model::{
-    environment::Kafka, ids::ServerName, playbook::OffsetReset, quota::Payer, secret::Secrets,
-    text::harmless, time::Span,
+    environment::Kafka,
+    ids::{ClusterName, ServerName},
+    playbook::OffsetReset,
+    quota::Payer,
+    secret::Secrets,
+    text::harmless,
+    time::Span,
 };
 
-use super::error::{DriverError, Effect};
+use super::{
+    error::{DriverError, Effect},
+    unanswered::Unanswered,
+};
 use access::Access;
 use answer::check;
 use calls::{DescribeGroup, End, FindCoordinator, ListGroups, ListOffsets, Metadata, OffsetFetch};
 use connection::Connection;
 use quota::{AlterQuota, DescribeQuotas};
-pub use unanswered::{LANDS_WITHIN, Unanswered};
 pub use weight::Weight;
 use wire::Call;
 
 /// A Kafka cluster of the environment. Connections are kept while it lives, and dropped with the first error.
 #[derive(Debug)]
 pub struct KafkaCluster {
-    name: ServerName,
+    name: ClusterName,
     what: String,
     bootstrap: Vec<String>,
     access: Access,
@@ -110,7 +116,7 @@ impl KafkaCluster {
     ) -> Result<Self, DriverError> {
         let what = format!("Kafka {name}");
         Ok(Self {
-            name: name.clone(),
+            name: ClusterName::Kafka(name.clone()),
             access: Access::new(&what, cluster, secrets)?,
             what,
             bootstrap: cluster.bootstrap.clone(),
@@ -255,9 +261,7 @@ impl KafkaCluster {
 
     /// Waits until no such change can take effect any more: a minute at most after the last.
     pub async fn landed(&self) {
-        while let Some(left) = self.may_land_for() {
-            tokio::time::sleep(left).await;
-        }
+        self.unanswered.landed(&self.name).await;
     }
 
     async fn alter(&self, payer: &Payer, to: Option<f64>, dry: bool) -> Result<(), DriverError> {

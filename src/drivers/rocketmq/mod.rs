@@ -9,13 +9,26 @@ mod connection;
 mod frame;
 mod json;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use tokio::sync::Mutex;
 
-use crate::model::{environment::Rocketmq, ids::ServerName, secret::Secrets, text::harmless, time::Span};
+use crate::model::{
+    environment::Rocketmq,
+    ids::{ClusterName, ServerName},
+    secret::Secrets,
+    text::harmless,
+    time::Span,
+};
 
-use super::{Drivers, error::DriverError};
+use super::{
+    Drivers,
+    error::{DriverError, Effect},
+    unanswered::Unanswered,
+};
 use connection::Connection;
 use frame::{Answer, Login, Request};
 
@@ -33,11 +46,13 @@ const OFFSETS: i32 = 208;
 /// A RocketMQ cluster of the environment. Connections are kept while it lives, and dropped with the first error.
 #[derive(Debug)]
 pub struct RocketmqCluster {
+    name: ClusterName,
     what: String,
     nameservers: Vec<String>,
     login: Option<Login>,
     limits: [Span; 2],
     open: Mutex<BTreeMap<String, Connection>>,
+    unanswered: Unanswered,
 }
 
 /// How far a group is in one queue of one broker.
@@ -87,6 +102,7 @@ impl RocketmqCluster {
         cluster: &Rocketmq,
         secrets: &Secrets,
         limits: [Span; 2],
+        unanswered: Unanswered,
     ) -> Result<Self, DriverError> {
         let what = format!("RocketMQ {name}");
         let login = cluster.login.as_ref().map(|login| {
@@ -97,11 +113,13 @@ impl RocketmqCluster {
             })
         });
         Ok(Self {
+            name: ClusterName::Rocketmq(name.clone()),
             login: login.transpose()?,
             what,
             nameservers: cluster.nameservers.clone(),
             limits,
             open: Mutex::default(),
+            unanswered,
         })
     }
 
@@ -148,8 +166,22 @@ impl RocketmqCluster {
             body: config.sent().into_bytes(),
             ..Request::default()
         };
-        let answer = self.ask(address, &what, request).await?;
-        answers::check(&answer, &what)
+        let asked = self.ask(address, &what, request).await;
+        let done = asked.and_then(|answer| answers::check(&answer, &what));
+        if done.as_ref().is_err_and(|e| e.certainty() == Effect::Unknown) {
+            self.unanswered.note(&self.name);
+        }
+        done
+    }
+
+    /// For how long a write that nobody answered may still take effect. `None`: what is read now stays so.
+    pub fn may_land_for(&self) -> Option<Duration> {
+        self.unanswered.may_land_for(&self.name)
+    }
+
+    /// Waits until no such write can take effect any more: a minute at most after the last.
+    pub async fn landed(&self) {
+        self.unanswered.landed(&self.name).await;
     }
 
     /// How far a group is in a topic at a broker, whether it has ever committed there or not.
@@ -204,5 +236,62 @@ impl RocketmqCluster {
         let answer = connection.ask(what, request, self.login.as_ref()).await?;
         self.open.lock().await.insert(address.to_owned(), connection);
         Ok(answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::{io::AsyncReadExt, net::TcpListener};
+
+    use super::*;
+    use crate::drivers::unanswered::LANDS_WITHIN;
+
+    /// A server that reads what it is asked, and then says nothing or hangs up.
+    async fn silent(hangs_up: bool) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        tokio::spawn(async move {
+            let mut kept = Vec::new();
+            while let Ok((mut client, _)) = listener.accept().await {
+                let _ = client.read_u8().await;
+                if !hangs_up {
+                    kept.push(client);
+                }
+            }
+        });
+        address
+    }
+
+    #[tokio::test]
+    async fn a_write_without_an_answer_may_land_later_and_one_that_was_never_sent_may_not() {
+        let config = GroupConfig::read(r#"{"consumeEnable":true}"#).unwrap();
+        let nowhere = "127.0.0.1:1".to_owned();
+        for (address, sent) in [
+            (nowhere, false),
+            (silent(false).await, true),
+            (silent(true).await, true),
+        ] {
+            let cluster = Rocketmq {
+                nameservers: Vec::new(),
+                login: None,
+            };
+            let cluster = RocketmqCluster::new(
+                &ServerName::new("main").unwrap(),
+                &cluster,
+                &Secrets::none(),
+                [Span::millis(300); 2],
+                Unanswered::default(),
+            )
+            .unwrap();
+            assert!(cluster.config(&address, "g").await.is_err());
+            assert_eq!(cluster.may_land_for(), None, "a read changes nothing");
+            assert!(cluster.write(&address, "g", &config).await.is_err());
+            let left = cluster.may_land_for();
+            assert_eq!(
+                left.is_some_and(|left| left <= LANDS_WITHIN),
+                sent,
+                "{address}: {left:?}"
+            );
+        }
     }
 }

@@ -17,12 +17,14 @@ use crate::{
     model::{
         environment::SecretRef,
         event::{Body, Event},
-        ids::{EnvironmentName, RunId},
+        ids::{ClusterName, EnvironmentName, RunId, ServerName},
+        quota::{Payer, QuotaSeen},
         recovery::Milestone,
         sample::Query,
         secret::{SecretText, Secrets},
         snapshot::{BaselineLevel, BaselineLevels},
         time::Span,
+        undo::ChangeIntent,
     },
 };
 
@@ -237,7 +239,7 @@ fn the_snapshot_is_the_last_one_before_anything_was_changed() {
             ..Default::default()
         }))
     };
-    let change = crate::model::undo::ChangeIntent::Flags {
+    let change = ChangeIntent::Flags {
         pattern: "degrade:*".into(),
         count: 1,
     };
@@ -256,4 +258,42 @@ fn the_snapshot_is_the_last_one_before_anything_was_changed() {
     let events: Vec<Event> = events.collect();
     let snapshot = facts(&events).snapshot.unwrap();
     assert_eq!(snapshot.foreign, ["before arming"]);
+}
+
+#[test]
+fn whoever_takes_over_knows_at_which_clusters_a_change_may_still_land() {
+    let cluster = |name| ServerName::new(name).unwrap();
+    let group = |cluster, to| ChangeIntent::Group {
+        cluster,
+        broker: "broker-a".into(),
+        group: "order-retry".into(),
+        before: true,
+        to,
+    };
+    let quota = ChangeIntent::Quota {
+        cluster: cluster("main"),
+        before: QuotaSeen {
+            payer: Payer {
+                user: None,
+                client: "order-retry".into(),
+            },
+            bytes: None,
+        },
+        to: Some(1.0),
+    };
+    let facts = Facts {
+        changes: vec![
+            group(cluster("main"), false),
+            group(cluster("main"), true),
+            group(cluster("other"), false),
+            quota,
+        ],
+        ..Facts::default()
+    };
+    let named = [
+        ClusterName::Kafka(cluster("main")),
+        ClusterName::Rocketmq(cluster("main")),
+        ClusterName::Rocketmq(cluster("other")),
+    ];
+    assert_eq!(facts.clusters_changed(), named.into());
 }

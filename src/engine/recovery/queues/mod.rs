@@ -133,7 +133,8 @@ pub(super) async fn landed(scene: &Scene) {
     for queue in queues(scene) {
         match queue {
             Ok(Queue::Kafka(topic)) => topic.cluster.landed().await,
-            Ok(Queue::Rocketmq(_) | Queue::Http(_)) | Err(_) => {}
+            Ok(Queue::Rocketmq(group)) => group.cluster.landed().await,
+            Ok(Queue::Http(_)) | Err(_) => {}
         }
     }
 }

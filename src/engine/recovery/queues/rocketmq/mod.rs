@@ -17,7 +17,7 @@ use tokio::{
 
 use crate::{
     drivers::{
-        error::{DriverError, Effect},
+        error::DriverError,
         rocketmq::{GroupConfig, Offsets, RocketmqCluster},
     },
     engine::recovery::{Scene, by_hand, seen, together, unread},
@@ -50,8 +50,6 @@ pub(super) struct Group<'a> {
     pub(super) reached: Option<&'a Rocketmq>,
     /// Where each master is now: those of the snapshot, and those that have joined since.
     masters: Mutex<BTreeMap<String, String>>,
-    /// When a switch was asked for last whose answer never came: it may still land.
-    unanswered: Mutex<Option<Instant>>,
 }
 
 /// How far a group is, and at which brokers that is not known.
@@ -92,7 +90,6 @@ impl<'a> Group<'a> {
             before,
             reached,
             masters: Mutex::new(masters.collect()),
-            unanswered: Mutex::default(),
         }
     }
 
@@ -266,20 +263,8 @@ impl<'a> Group<'a> {
     async fn write(&self, at: &GroupSeen, on: bool) -> Result<GroupConfig, DriverError> {
         let config = self.config(&at.broker).await?.switched(on);
         let address = self.address(&at.broker).await;
-        let written = self.cluster.write(&address, &self.queue.group, &config).await;
-        if written.as_ref().is_err_and(|e| e.certainty() == Effect::Unknown) {
-            *self.unanswered.lock().await = Some(Instant::now());
-        }
-        written.map(|()| config)
-    }
-
-    /// Waits until a switch without an answer has landed or never will. Whether there was one.
-    pub(super) async fn has_landed(&self, scene: &Scene) -> bool {
-        let Some(at) = self.unanswered.lock().await.take() else {
-            return false;
-        };
-        tokio::time::sleep_until(at + scene.drivers.patience().late.into()).await;
-        true
+        self.cluster.write(&address, &self.queue.group, &config).await?;
+        Ok(config)
     }
 
     /// Switches the group at brokers at the same time, each on its own. What could not be done, by broker.

@@ -20,13 +20,17 @@ use super::{COMMIT, Group, LOOK, Position, duty::Duty};
 /// After it is switched on, how long a consumer may wait before it asks again, and the commit that shows it.
 const AWAKE: Duration = Duration::from_secs(3 + COMMIT.as_secs());
 
+/// Between two looks at a switch that may still change: each reads all groups of the broker.
+const AGAIN: Duration = Duration::from_secs(1);
+
 /// Lets the group go at its rate until its backlog is back where it was, then switches it as it stood.
 pub(in crate::engine::recovery::queues) async fn release(scene: &Scene, group: &Group<'_>) -> StepEnd {
     // Where no name server answers, the brokers are where the snapshot has them.
     let _ = scene.persist(scene.deadline(), || group.find()).await;
     let first = group.settled(scene).await;
     let mut followed = format!("backlog {}", count(first.backlog()));
-    let as_before = first.missing.is_empty() && group.differences(scene, &first).await.0.is_empty();
+    let stays = group.cluster.may_land_for().is_none();
+    let as_before = stays && first.missing.is_empty() && group.differences(scene, &first).await.0.is_empty();
     if as_before {
         return StepEnd::new(StepState::Nothing, format!("{followed}, as before"));
     }
@@ -39,15 +43,7 @@ pub(in crate::engine::recovery::queues) async fn release(scene: &Scene, group: &
             return StepEnd::of(StepState::Failed, followed, left);
         }
     }
-    // What could not be switched is read again below, and is a leftover there.
-    group
-        .switch_at(scene, group.switched(), true, scene.deadline())
-        .await;
-    if group.has_landed(scene).await {
-        group
-            .switch_at(scene, group.switched(), true, scene.deadline())
-            .await;
-    }
+    put_back(scene, group, &followed).await;
     let end = awake(scene, group, &followed).await;
     let (left, changed) = group.differences(scene, &end).await;
     if !changed.is_empty() {
@@ -57,6 +53,25 @@ pub(in crate::engine::recovery::queues) async fn release(scene: &Scene, group: &
         );
     }
     StepEnd::of(StepState::Done, followed, left)
+}
+
+/// Switches the group as it was, and looks again when a switch that nobody answered can no longer take effect. What cannot be
+/// switched is not waited for here: the last read finds it.
+async fn put_back(scene: &Scene, group: &Group<'_>, followed: &str) {
+    loop {
+        let failed = group
+            .switch_at(scene, group.switched(), true, scene.deadline())
+            .await;
+        let Some(left) = group.cluster.may_land_for().filter(|_| failed.is_empty()) else {
+            return;
+        };
+        let detail = format!(
+            "{followed}; switched on as before, but a switch that nobody answered may still take effect for {}",
+            Span::seconds(left.as_secs() + 1)
+        );
+        scene.waiting(StepId::Release, detail);
+        tokio::time::sleep(left.min(AGAIN)).await;
+    }
 }
 
 /// Consumers that were refused ask again a while later: the backlog grows meanwhile.
