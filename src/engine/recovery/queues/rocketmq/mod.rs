@@ -1,11 +1,12 @@
 //! A consumer group of RocketMQ: its difference from the snapshot, and its switch on every master broker.
 
 mod before;
+mod differences;
 mod duty;
 mod hold;
 mod release;
 
-pub(super) use self::{before::read_group, hold::hold, release::release};
+pub(super) use self::{before::read_group, differences::not_as_before, hold::hold, release::release};
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -20,7 +21,7 @@ use crate::{
         error::DriverError,
         rocketmq::{GroupConfig, Offsets, RocketmqCluster},
     },
-    engine::recovery::{Scene, by_hand, seen, together, unread},
+    engine::recovery::{Scene, by_hand, together, unread},
     model::{
         environment::Rocketmq,
         group::GroupSeen,
@@ -31,7 +32,7 @@ use crate::{
     },
 };
 
-use super::{count, rate::back_at};
+use super::rate::back_at;
 
 /// Between two looks at offsets.
 pub(super) const LOOK: Duration = Duration::from_millis(250);
@@ -289,9 +290,13 @@ impl<'a> Group<'a> {
     async fn by_hand(&self, at: &GroupSeen, on: bool, now: Option<&GroupConfig>) -> Option<String> {
         let before = GroupConfig::read(&at.config).ok();
         let config = now.or(before.as_ref())?.switched(on);
+        self.write_by_hand(&at.broker, &config).await
+    }
+
+    async fn write_by_hand(&self, broker: &str, config: &GroupConfig) -> Option<String> {
         let login = self.reached?.login.as_ref();
-        let address = self.address(&at.broker).await;
-        Some(by_hand::rocketmq::write_config(&address, &config, login))
+        let address = self.address(broker).await;
+        Some(by_hand::rocketmq::write_config(&address, config, login))
     }
 
     /// What could not be switched at a broker.
@@ -304,54 +309,6 @@ impl<'a> Group<'a> {
     ) -> Leftover {
         let what = format!("{} is not switched {}", self.what_at(&at.broker), word(on));
         unread(step, what, error, self.by_hand(at, on, None).await)
-    }
-
-    /// What is not as before at this position, and what somebody else has changed.
-    pub(super) async fn differences(&self, scene: &Scene, now: &Position) -> (Vec<Leftover>, Vec<String>) {
-        let deadline = scene.deadline();
-        let groups = self.before.groups.iter();
-        let brokers = groups.map(|at| self.difference(scene, deadline, at).boxed());
-        let (mut left, mut changed) = (Vec::new(), Vec::new());
-        for (one, other) in together(brokers).await {
-            left.extend(one);
-            changed.extend(other);
-        }
-        let (what, topic) = (self.what(), &self.queue.topic);
-        left.extend(self.unseen(StepId::Release, now));
-        if now.backlog() > self.back_at() {
-            let why = format!(
-                "{} waiting in {topic}, {} before",
-                count(now.backlog()),
-                count(self.before.backlog)
-            );
-            left.push(seen(StepId::Release, what, why, None));
-        }
-        (left, changed)
-    }
-
-    async fn difference(
-        &self,
-        scene: &Scene,
-        deadline: Instant,
-        at: &GroupSeen,
-    ) -> (Option<Leftover>, Option<String>) {
-        let what = self.what_at(&at.broker);
-        match scene.persist(deadline, || self.config(&at.broker)).await {
-            Ok(now) if now.is_enabled() != at.enabled => {
-                let what = format!("{what} is switched {}", word(now.is_enabled()));
-                let hand = self.by_hand(at, at.enabled, Some(&now)).await;
-                let why = format!("it was {}", word(at.enabled));
-                (Some(seen(StepId::Release, what, why, hand)), None)
-            }
-            Ok(now) => {
-                let same = GroupConfig::read(&at.config).is_ok_and(|before| before.says_the_same(&now));
-                (None, (!same).then(|| at.broker.clone()))
-            }
-            Err(error) => {
-                let hand = self.by_hand(at, at.enabled, None).await;
-                (Some(unread(StepId::Release, what, &error, hand)), None)
-            }
-        }
     }
 
     pub(super) fn unread(&self, step: StepId, error: &DriverError) -> Leftover {
@@ -374,12 +331,4 @@ fn sorted(looks: Vec<(String, Result<Offsets, DriverError>)>) -> Position {
 
 fn word(on: bool) -> &'static str {
     if on { "on" } else { "off" }
-}
-
-/// What is not as before, or cannot be read.
-pub(super) async fn not_as_before(scene: &Scene, group: &Group<'_>) -> Vec<Leftover> {
-    let mut left = group.find_all(scene, StepId::Release).await;
-    let now = group.settled(scene).await;
-    left.extend(group.differences(scene, &now).await.0);
-    left
 }

@@ -1,0 +1,154 @@
+//! What of a group is not as before, at every broker of the snapshot and at those that have joined since.
+
+use futures::FutureExt;
+use tokio::time::Instant;
+
+use crate::{
+    drivers::{error::DriverError, rocketmq::GroupConfig},
+    engine::recovery::{Scene, queues::count, seen, together, unread},
+    model::{
+        group::GroupSeen,
+        recovery::{Leftover, StepId},
+    },
+};
+
+use super::{Group, Position, word};
+
+impl Group<'_> {
+    /// What is not as before at this position, and what somebody else has changed.
+    pub(super) async fn differences(&self, scene: &Scene, now: &Position) -> (Vec<Leftover>, Vec<String>) {
+        let deadline = scene.deadline();
+        let groups = self.before.groups.iter();
+        let brokers = groups.map(|at| self.difference(scene, deadline, at).boxed());
+        let joined = self.joined().await.into_iter();
+        let joined = joined.map(|broker| self.at_joined(scene, deadline, broker).boxed());
+        let (brokers, joined) = tokio::join!(together(brokers), together(joined));
+        let (mut left, mut changed) = (Vec::new(), Vec::new());
+        for (one, other) in brokers {
+            left.extend(one);
+            changed.extend(other);
+        }
+        left.extend(joined.into_iter().flatten());
+        let (what, topic) = (self.what(), &self.queue.topic);
+        left.extend(self.unseen(StepId::Release, now));
+        if now.backlog() > self.back_at() {
+            let why = format!(
+                "{} waiting in {topic}, {} before",
+                count(now.backlog()),
+                count(self.before.backlog)
+            );
+            left.push(seen(StepId::Release, what, why, None));
+        }
+        (left, changed)
+    }
+
+    async fn difference(
+        &self,
+        scene: &Scene,
+        deadline: Instant,
+        at: &GroupSeen,
+    ) -> (Option<Leftover>, Option<String>) {
+        let what = self.what_at(&at.broker);
+        match scene.persist(deadline, || self.config(&at.broker)).await {
+            Ok(now) if now.is_enabled() != at.enabled => {
+                let what = format!("{what} is switched {}", word(now.is_enabled()));
+                let hand = self.by_hand(at, at.enabled, Some(&now)).await;
+                let why = format!("it was {}", word(at.enabled));
+                (Some(seen(StepId::Release, what, why, hand)), None)
+            }
+            Ok(now) => {
+                let same = GroupConfig::read(&at.config).is_ok_and(|before| before.says_the_same(&now));
+                (None, (!same).then(|| at.broker.clone()))
+            }
+            Err(error) => {
+                let hand = self.by_hand(at, at.enabled, None).await;
+                (Some(unread(StepId::Release, what, &error, hand)), None)
+            }
+        }
+    }
+
+    /// How the group stands at a broker that has joined since the snapshot was read.
+    async fn at_joined(&self, scene: &Scene, deadline: Instant, broker: String) -> Option<Leftover> {
+        let read = scene.persist(deadline, || self.config(&broker)).await;
+        let hand = match &read {
+            Ok(now) => self.write_by_hand(&broker, &now.switched(true)).await,
+            Err(_) => None,
+        };
+        joined_stands(self.what_at(&broker), read, hand)
+    }
+}
+
+/// Nobody knows how a group stood at a broker that has joined since. On is as it is everywhere; off is never taken for well.
+fn joined_stands(
+    what: String,
+    read: Result<GroupConfig, DriverError>,
+    on_by_hand: Option<String>,
+) -> Option<Leftover> {
+    let step = StepId::Release;
+    match read {
+        Ok(now) if now.is_enabled() => None,
+        Ok(_) => {
+            let what = format!("{what} is switched off");
+            let why =
+                "the broker has joined since the snapshot was read: whether it was off before is not known";
+            Some(seen(step, what, why, on_by_hand))
+        }
+        // Where the group is not, nothing of it is off.
+        Err(DriverError::NotThere { .. }) => None,
+        Err(error) => Some(unread(
+            step,
+            format!("{what}, which has joined since the snapshot was read"),
+            &error,
+            None,
+        )),
+    }
+}
+
+/// What is not as before, or cannot be read.
+pub(in crate::engine::recovery::queues) async fn not_as_before(
+    scene: &Scene,
+    group: &Group<'_>,
+) -> Vec<Leftover> {
+    let mut left = group.find_all(scene, StepId::Release).await;
+    let now = group.settled(scene).await;
+    left.extend(group.differences(scene, &now).await.0);
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::recovery::Certainty;
+
+    fn stands(read: Result<GroupConfig, DriverError>) -> Option<(Certainty, Option<String>)> {
+        let left = joined_stands("group g on broker-c".into(), read, Some("do it".into()))?;
+        assert!(left.what.contains("broker-c"), "{left:?}");
+        Some((left.certainty, left.by_hand))
+    }
+
+    #[test]
+    fn a_broker_that_has_joined_is_well_only_where_the_group_is_on_or_unknown_to_it() {
+        let config = |text| GroupConfig::read(text).unwrap();
+        let what = || "group g".to_owned();
+        assert_eq!(stands(Ok(config(r#"{"consumeEnable":true}"#))), None);
+        let off = stands(Ok(config(r#"{"consumeEnable":false}"#)));
+        assert_eq!(off, Some((Certainty::Seen, Some("do it".into()))));
+        let none = DriverError::NotThere {
+            what: what(),
+            answer: "the broker knows no such group".into(),
+        };
+        assert_eq!(stands(Err(none)), None);
+        for unreadable in [
+            DriverError::Lost {
+                what: what(),
+                why: "it hung up".into(),
+            },
+            DriverError::Garbage {
+                what: what(),
+                why: "not JSON".into(),
+            },
+        ] {
+            assert_eq!(stands(Err(unreadable)), Some((Certainty::Unknown, None)));
+        }
+    }
+}
