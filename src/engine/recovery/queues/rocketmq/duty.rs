@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use crate::engine::recovery::{Scene, queues::rate::Measured};
 
-use super::{COMMIT, Group, Position};
+use super::{AWAKE, COMMIT, Group, Position};
 
 /// How far, in seconds of its rate, the group may be ahead or behind before it is switched.
 const BAND: f64 = 3.0;
@@ -21,6 +21,8 @@ pub(super) struct Duty {
     turned: Instant,
     /// Brokers that have not been switched so yet.
     behind: BTreeSet<String>,
+    /// Whether the last look saw every broker.
+    whole: bool,
 }
 
 impl Duty {
@@ -34,11 +36,8 @@ impl Duty {
             on: false,
             turned: Instant::now(),
             behind: BTreeSet::new(),
+            whole: false,
         }
-    }
-
-    pub(super) fn is_on(&self) -> bool {
-        self.on
     }
 
     /// Looks at the group, and switches it where that is still owed.
@@ -51,6 +50,7 @@ impl Duty {
 
     /// A broker that does not answer stands where it was seen last; one that was never seen begins where it is seen first.
     fn meet(&mut self, now: Position) {
+        self.whole = now.missing.is_empty();
         for (broker, offsets) in now.seen {
             let first = || offsets.clone();
             self.from.seen.entry(broker.clone()).or_insert_with(first);
@@ -103,6 +103,13 @@ impl Duty {
             true => (ahead > BAND * self.rate).then_some(false),
             false => (ahead < -BAND * self.rate && self.turned.elapsed() >= COMMIT).then_some(true),
         }
+    }
+
+    /// Whether the group may be left on with messages waiting: it was on for so long that its consumers have shown what they take, at
+    /// every broker, and that is less than the rate. Those that ask again only now, or are not seen, may make a storm yet.
+    pub(super) fn is_slow(&self) -> bool {
+        let shown = self.on && self.whole && self.behind.is_empty() && self.turned.elapsed() >= AWAKE;
+        shown && self.ahead() < -BAND * self.rate
     }
 
     /// Switches the group everywhere. A broker that does not answer is switched when it does.
@@ -161,6 +168,48 @@ mod tests {
             }
             let rate = done / (2400.0 * LOOK.as_secs_f64());
             assert!((rate / 200.0 - 1.0).abs() < 0.03, "{rate}/s at {speed}/s");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn consumers_are_slow_only_once_they_were_on_for_long_enough_to_show_it() {
+        let second = std::time::Duration::from_secs(1);
+        let mut duty = Duty::starting(at("a", 0), 200.0);
+        duty.meet(at("a", 0));
+        (duty.on, duty.turned) = (true, Instant::now());
+        // Just switched on: nothing has moved, and nobody knows what will.
+        assert!(!duty.is_slow());
+        tokio::time::advance(AWAKE - second).await;
+        assert!(duty.ahead() < 0.0 && !duty.is_slow());
+        tokio::time::advance(second).await;
+        assert!(duty.is_slow());
+        let away = Position {
+            missing: vec![("a".into(), nothing())],
+            ..Position::default()
+        };
+        duty.meet(away);
+        assert!(!duty.is_slow(), "nobody sees how fast it goes");
+        duty.meet(at("a", 0));
+        duty.behind.insert("a".into());
+        assert!(!duty.is_slow(), "it is not switched on there yet");
+        duty.behind.clear();
+        (duty.on, duty.turned) = (true, Instant::now());
+        assert!(!duty.is_slow(), "switched on anew");
+        tokio::time::advance(AWAKE).await;
+        duty.meet(at("a", (200.0 * duty.measured.seconds()) as i64));
+        assert!(
+            !duty.is_slow(),
+            "at its rate it is not slow: what is left may come faster"
+        );
+        duty.on = false;
+        duty.meet(at("a", 0));
+        assert!(!duty.is_slow(), "off");
+    }
+
+    fn nothing() -> crate::drivers::error::DriverError {
+        crate::drivers::error::DriverError::Lost {
+            what: "a".into(),
+            why: "it hung up".into(),
         }
     }
 

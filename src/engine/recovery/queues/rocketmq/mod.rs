@@ -38,6 +38,8 @@ use super::rate::back_at;
 pub(super) const LOOK: Duration = Duration::from_millis(250);
 /// Consumers tell their offsets every five seconds unless they say otherwise: what a look within that time shows may be older.
 pub(super) const COMMIT: Duration = Duration::from_secs(6);
+/// After it is switched on, how long a consumer may wait before it asks again, and the commit that shows it.
+const AWAKE: Duration = Duration::from_secs(3 + COMMIT.as_secs());
 
 /// What a look at one broker may take: one that is slow must not keep the others unwatched.
 const GLANCE: Duration = Duration::from_secs(1);

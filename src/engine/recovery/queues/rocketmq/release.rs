@@ -15,10 +15,7 @@ use crate::{
     },
 };
 
-use super::{COMMIT, Group, LOOK, Position, duty::Duty};
-
-/// After it is switched on, how long a consumer may wait before it asks again, and the commit that shows it.
-const AWAKE: Duration = Duration::from_secs(3 + COMMIT.as_secs());
+use super::{AWAKE, Group, LOOK, Position, duty::Duty};
 
 /// Between two looks at a switch that may still change: each reads all groups of the broker.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -122,15 +119,17 @@ async fn follow(scene: &Scene, group: &Group<'_>, first: Position) -> (End, Stri
         if Instant::now() >= deadline {
             let (back, within) = (count(group.back_at()), group.queue.within);
             let detail = format!("{detail}; not back at {back} within {within}");
+            let bad = scene.bus.guard_holds();
             // Consumers that are slower than the rate make no storm, on or off.
-            if duty.is_on() && duty.ahead() < 0.0 {
+            if bad.is_none() && duty.is_slow() {
                 return (End::Open, detail);
             }
             duty.turn(scene, group, false).await;
-            return (
-                End::Held,
-                format!("{detail}; it stays switched off: on, all of it would come at once"),
+            let why = bad.map_or_else(
+                || "on, all of it would come at once".to_owned(),
+                |which| format!("the guard is bad: {which}"),
             );
+            return (End::Held, format!("{detail}; it stays switched off: {why}"));
         }
         if let Some(which) = scene.bus.guard_holds() {
             duty.turn(scene, group, false).await;
@@ -140,7 +139,10 @@ async fn follow(scene: &Scene, group: &Group<'_>, first: Position) -> (End, Stri
                 duty.see(scene, group).await;
             }
             duty.go_on();
-            duty.turn(scene, group, true).await;
+            // Out of time it stays off: nobody would watch what comes.
+            if Instant::now() < deadline {
+                duty.turn(scene, group, true).await;
+            }
             continue;
         }
         scene.waiting(StepId::Release, detail);
