@@ -8,7 +8,10 @@ use tokio::time::Instant;
 
 use crate::{
     engine::recovery::{Scene, StepEnd, queues::count, seen},
-    model::recovery::{Leftover, StepId, StepState},
+    model::{
+        group::GroupSeen,
+        recovery::{Leftover, StepId, StepState},
+    },
 };
 
 use super::{COMMIT, Group, LOOK, Position};
@@ -37,13 +40,21 @@ pub(in crate::engine::recovery::queues) async fn hold(scene: &Scene, group: &Gro
         left.push(group.not_switched(StepId::Retry, at, false, &error).await);
     }
     left.extend(joined(group).await);
-    let (still, pace) = come_to_rest(scene, group).await;
+    let (Rest { still, pace }, last) = come_to_rest(scene, group).await;
     let detail = format!(
         "{backlog}, {pace:.1}/s measured; switched off on {}",
         names(group)
     );
     if still {
         return StepEnd::of(StepState::Held, detail, left);
+    }
+    let away = group.unseen(StepId::Retry, &last);
+    if !away.is_empty() {
+        // What was unknown at the beginning and is now is one leftover.
+        left.retain(|known| !away.iter().any(|l| l.what == known.what));
+        left.extend(away);
+        let detail = format!("{detail}; whether it stands still everywhere is not known");
+        return StepEnd::of(StepState::Failed, detail, left);
     }
     let why = format!(
         "its consumers go on at {pace:.1}/s: they still work off what they had fetched, or another broker serves them"
@@ -69,27 +80,118 @@ async fn joined(group: &Group<'_>) -> Vec<Leftover> {
     named.collect()
 }
 
-/// Watches until one commit's time shows no more than a tenth of the release's rate, or the time is over. Whether it rests, and
-/// the pace.
-async fn come_to_rest(scene: &Scene, group: &Group<'_>) -> (bool, f64) {
+/// The last looks at a group, a commit's time long.
+#[derive(Default)]
+struct Looks(VecDeque<(Instant, Position)>);
+
+/// What the last looks show.
+struct Rest {
+    /// Whether the group stands still at every broker of the snapshot.
+    still: bool,
+    /// Messages a second.
+    pace: f64,
+}
+
+impl Looks {
+    fn push(&mut self, now: Position) {
+        self.0.push_back((Instant::now(), now));
+        while self.0.get(1).is_some_and(|(at, _)| at.elapsed() >= COMMIT) {
+            self.0.pop_front();
+        }
+    }
+
+    /// Held is no more than a tenth of the release's rate. A broker that was away in any of these looks may have gone on meanwhile.
+    fn rest(&self, brokers: &[GroupSeen], rate: f64) -> Rest {
+        let (Some((begin, first)), Some((_, last))) = (self.0.front(), self.0.back()) else {
+            return Rest {
+                still: false,
+                pace: 0.0,
+            };
+        };
+        let seconds = begin.elapsed().as_secs_f64();
+        let pace = last.moved_since(first) as f64 / seconds.max(LOOK.as_secs_f64());
+        let all = |look: &Position| brokers.iter().all(|at| look.seen.contains_key(&at.broker));
+        let whole = self.0.iter().all(|(_, look)| all(look));
+        Rest {
+            still: whole && begin.elapsed() >= COMMIT && pace <= rate / 10.0,
+            pace,
+        }
+    }
+}
+
+/// Watches until the group rests, or the time is over. How it rests, and the last look.
+async fn come_to_rest(scene: &Scene, group: &Group<'_>) -> (Rest, Position) {
     let deadline = scene.deadline() + FETCHED;
-    let mut looks: VecDeque<(Instant, Position)> = VecDeque::new();
+    let mut looks = Looks::default();
     loop {
         let now = group.look().await;
-        looks.push_back((Instant::now(), now));
-        while looks.get(1).is_some_and(|(at, _)| at.elapsed() >= COMMIT) {
-            looks.pop_front();
+        let backlog = count(now.backlog());
+        looks.push(now);
+        let rest = looks.rest(&group.before.groups, group.queue.rate);
+        if rest.still || Instant::now() >= deadline {
+            let last = looks.0.pop_back().map(|(_, last)| last);
+            return (rest, last.unwrap_or_default());
         }
-        if let (Some((begin, first)), Some((_, last))) = (looks.front(), looks.back()) {
-            let seconds = begin.elapsed().as_secs_f64();
-            let pace = last.moved_since(first) as f64 / seconds.max(LOOK.as_secs_f64());
-            let still = begin.elapsed() >= COMMIT && pace <= group.queue.rate / 10.0;
-            if still || Instant::now() >= deadline {
-                return (still, pace);
-            }
-            let backlog = count(last.backlog());
-            scene.working(StepId::Retry, format!("backlog {backlog}, {pace:.1}/s measured"));
-        }
+        let detail = format!("backlog {backlog}, {:.1}/s measured", rest.pace);
+        scene.working(StepId::Retry, detail);
         tokio::time::sleep(LOOK).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drivers::rocketmq::{Offsets, QueueSeen};
+
+    fn group_at(broker: &str) -> GroupSeen {
+        GroupSeen {
+            broker: broker.into(),
+            address: "10.0.0.1:10911".into(),
+            enabled: true,
+            config: r#"{"consumeEnable":true}"#.into(),
+        }
+    }
+
+    fn look(brokers: &[(&str, i64)]) -> Position {
+        let seen = brokers.iter().map(|(broker, at)| {
+            let queue = QueueSeen {
+                topic: "t".into(),
+                queue: 0,
+                at: *at,
+                end: 100_000,
+            };
+            ((*broker).to_owned(), Offsets(vec![queue]))
+        });
+        Position {
+            seen: seen.collect(),
+            missing: Vec::new(),
+        }
+    }
+
+    async fn watch(looks: &mut Looks, seconds: u64, mut at: impl FnMut(u64) -> Position) {
+        for second in 0..seconds {
+            looks.push(at(second));
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_group_is_held_only_where_every_broker_was_seen_to_stand_still() {
+        let brokers = [group_at("a"), group_at("b")];
+        let mut looks = Looks::default();
+        let mut is_still = async |seconds, brokers_seen: fn(u64) -> Position| {
+            watch(&mut looks, seconds, brokers_seen).await;
+            looks.rest(&brokers, 100.0).still
+        };
+        assert!(!is_still(5, |_| look(&[("a", 10), ("b", 10)])).await, "too short");
+        assert!(is_still(3, |_| look(&[("a", 10), ("b", 10)])).await);
+        assert!(!is_still(10, |_| look(&[("a", 10)])).await, "b is away");
+        assert!(
+            !is_still(5, |_| look(&[("a", 10), ("b", 10)])).await,
+            "b was away a moment ago"
+        );
+        assert!(is_still(4, |_| look(&[("a", 10), ("b", 10)])).await);
+        let moves = |n: u64| look(&[("a", 10), ("b", 10 + 50 * n.cast_signed())]);
+        assert!(!is_still(10, moves).await, "b goes on");
     }
 }

@@ -3,13 +3,14 @@
 //! RocketMQ has no rate of its own for a group. Switched on, its consumers take what they can; switched off, they ask again only
 //! three seconds later. So the rate is kept on the average, in bursts of what the consumers fetch ahead.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use tokio::time::Instant;
 
 use crate::{
     engine::recovery::{Scene, StepEnd, elapsed, queues::count},
     model::{
+        group::GroupSeen,
         recovery::{StepId, StepState},
         time::Span,
     },
@@ -26,21 +27,23 @@ pub(in crate::engine::recovery::queues) async fn release(scene: &Scene, group: &
     let _ = scene.persist(scene.deadline(), || group.find()).await;
     let first = group.settled(scene).await;
     let mut followed = format!("backlog {}", count(first.backlog()));
+    let mut known: BTreeSet<String> = first.seen.keys().cloned().collect();
     let stays = group.cluster.may_land_for().is_none();
     let as_before = stays && first.missing.is_empty() && group.differences(scene, &first).await.0.is_empty();
     if as_before {
         return StepEnd::new(StepState::Nothing, format!("{followed}, as before"));
     }
     if first.backlog() > group.back_at() && !group.switched().is_empty() {
-        let (end, detail) = follow(scene, group, first).await;
+        let (end, detail, seen) = follow(scene, group, first).await;
         followed = detail;
+        known.extend(seen);
         if end == End::Held {
             let now = group.position(scene).await;
             let (left, _) = group.differences(scene, &now).await;
             return StepEnd::of(StepState::Failed, followed, left);
         }
     }
-    put_back(scene, group, &followed).await;
+    put_back(scene, group, &read_once(group.switched(), &known), &followed).await;
     let end = awake(scene, group, &followed).await;
     let (left, changed) = group.differences(scene, &end).await;
     if !changed.is_empty() {
@@ -52,12 +55,18 @@ pub(in crate::engine::recovery::queues) async fn release(scene: &Scene, group: &
     StepEnd::of(StepState::Done, followed, left)
 }
 
+/// The brokers whose backlog was read at least once: what waits at another would come at once, and nobody has counted it.
+fn read_once<'a>(switched: Vec<&'a GroupSeen>, known: &BTreeSet<String>) -> Vec<&'a GroupSeen> {
+    let is_known = |at: &&GroupSeen| known.contains(&at.broker);
+    switched.into_iter().filter(is_known).collect()
+}
+
 /// Switches the group as it was, and looks again when a switch that nobody answered can no longer take effect. What cannot be
 /// switched is not waited for here: the last read finds it.
-async fn put_back(scene: &Scene, group: &Group<'_>, followed: &str) {
+async fn put_back<'a>(scene: &Scene, group: &Group<'a>, brokers: &[&'a GroupSeen], followed: &str) {
     loop {
         let failed = group
-            .switch_at(scene, group.switched(), true, scene.deadline())
+            .switch_at(scene, brokers.to_vec(), true, scene.deadline())
             .await;
         let Some(left) = group.cluster.may_land_for().filter(|_| failed.is_empty()) else {
             return;
@@ -96,12 +105,17 @@ enum End {
     Held,
 }
 
-/// Follows the backlog down; holds again while a guard is bad. Tells the measured rate.
-async fn follow(scene: &Scene, group: &Group<'_>, first: Position) -> (End, String) {
+/// Follows the backlog down; holds again while a guard is bad. Tells the measured rate, and the brokers that were seen meanwhile.
+async fn follow(scene: &Scene, group: &Group<'_>, first: Position) -> (End, String, Vec<String>) {
+    let mut duty = Duty::starting(first, group.queue.rate);
+    let (end, detail) = follow_by(scene, group, &mut duty).await;
+    (end, detail, duty.now.seen.into_keys().collect())
+}
+
+async fn follow_by(scene: &Scene, group: &Group<'_>, duty: &mut Duty) -> (End, String) {
     let begin = Instant::now();
     let deadline = begin + group.queue.within.into();
-    let waiting = count(first.backlog());
-    let mut duty = Duty::starting(first, group.queue.rate);
+    let waiting = count(duty.now.backlog());
     duty.turn(scene, group, true).await;
     loop {
         duty.see(scene, group).await;
@@ -150,5 +164,26 @@ async fn follow(scene: &Scene, group: &Group<'_>, first: Position) -> (End, Stri
             duty.turn(scene, group, on).await;
         }
         tokio::time::sleep(LOOK).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broker_whose_backlog_was_never_read_is_not_switched_on() {
+        let at = |broker: &str| GroupSeen {
+            broker: broker.into(),
+            address: "10.0.0.1:10911".into(),
+            enabled: true,
+            config: r#"{"consumeEnable":true}"#.into(),
+        };
+        let groups = [at("a"), at("b")];
+        let known = |brokers: &[&str]| brokers.iter().map(|b| (*b).to_owned()).collect();
+        let switched = |brokers: &[&str]| read_once(groups.iter().collect(), &known(brokers));
+        assert_eq!(switched(&["a", "b", "c"]), [&groups[0], &groups[1]]);
+        assert_eq!(switched(&["a"]), [&groups[0]]);
+        assert!(switched(&[]).is_empty());
     }
 }
