@@ -13,4 +13,7 @@ pub struct GroupSeen {
     pub enabled: bool,
     /// The whole config, as the broker told it.
     pub config: String,
+    /// Messages that waited there in the group's other topics: the switch holds them as well.
+    #[serde(default)]
+    pub beside: u64,
 }

@@ -3,6 +3,7 @@
 
 mod access;
 mod before;
+mod beside;
 mod flow;
 mod hand;
 mod killed;

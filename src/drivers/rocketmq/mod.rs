@@ -9,10 +9,7 @@ mod connection;
 mod frame;
 mod json;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::{collections::BTreeMap, time::Duration};
 
 use tokio::sync::Mutex;
 
@@ -68,6 +65,13 @@ pub struct QueueSeen {
     pub end: i64,
 }
 
+impl QueueSeen {
+    /// Messages between the group and the queue's end.
+    pub fn backlog(&self) -> u64 {
+        self.end.saturating_sub(self.at).max(0).unsigned_abs()
+    }
+}
+
 /// How far a group is at one broker.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Offsets(pub Vec<QueueSeen>);
@@ -75,10 +79,7 @@ pub struct Offsets(pub Vec<QueueSeen>);
 impl Offsets {
     /// Messages between the group and the queues' ends.
     pub fn backlog(&self) -> u64 {
-        self.0
-            .iter()
-            .map(|q| q.end.saturating_sub(q.at).max(0).unsigned_abs())
-            .sum()
+        self.0.iter().map(QueueSeen::backlog).sum()
     }
 
     /// How far the group has come since `earlier`.
@@ -203,16 +204,22 @@ impl RocketmqCluster {
         }
     }
 
-    /// The topics in which a group has committed something at a broker.
+    /// How far a group is at a broker in all other topics in which it has committed something there.
     ///
     /// # Errors
     /// [`DriverError`].
-    pub async fn topics(&self, address: &str, group: &str) -> Result<BTreeSet<String>, DriverError> {
-        let what = self.offsets_at(address, group);
+    pub async fn offsets_beside(
+        &self,
+        address: &str,
+        group: &str,
+        topic: &str,
+    ) -> Result<Offsets, DriverError> {
+        let what = format!("{} in all its topics", self.offsets_at(address, group));
         let fields = [("consumerGroup", group)];
         let answer = self.ask(address, &what, Request::new(OFFSETS, &fields)).await?;
-        let offsets = answers::offsets(&answer, &what)?;
-        Ok(offsets.0.into_iter().map(|q| q.topic).collect())
+        let mut offsets = answers::offsets(&answer, &what)?;
+        offsets.0.retain(|q| q.topic != topic);
+        Ok(offsets)
     }
 
     fn offsets_at(&self, address: &str, group: &str) -> String {

@@ -6,6 +6,7 @@ use crate::{
     drivers::Drivers,
     model::{
         event::{Check, CheckOutcome},
+        group::GroupSeen,
         ids::InstanceName,
         plan::Plan,
         playbook::{Breakers, Flags, Gateway, RetryQueue},
@@ -288,6 +289,15 @@ fn healthy_queue(now: &RetryQueueSeen) -> RetryQueueSeen {
     RetryQueueSeen {
         backlog: 0,
         held: false,
+        groups: now.groups.iter().map(healthy_group).collect(),
+        ..now.clone()
+    }
+}
+
+/// Nothing waits in its other topics; its switch stays as it was found.
+fn healthy_group(now: &GroupSeen) -> GroupSeen {
+    GroupSeen {
+        beside: 0,
         ..now.clone()
     }
 }

@@ -233,6 +233,7 @@ mod tests {
             address: String::new(),
             enabled: true,
             config: String::new(),
+            beside: 0,
         };
         Snapshot {
             gateway: vec![GatewayServer {

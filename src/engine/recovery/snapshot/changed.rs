@@ -195,6 +195,7 @@ mod tests {
             address: "127.0.0.1:10911".into(),
             enabled: true,
             config: "{\"retryMaxTimes\":16}".into(),
+            beside: 0,
         };
         RetryQueueSeen {
             entry,

@@ -19,7 +19,10 @@ use crate::{
     },
 };
 
-use super::{COMMIT, LOOK};
+use super::{
+    COMMIT, LOOK,
+    beside::{Smallest, named},
+};
 
 pub(in crate::engine::recovery::queues) async fn read_group(
     drivers: &Drivers,
@@ -32,15 +35,17 @@ pub(in crate::engine::recovery::queues) async fn read_group(
         let cluster = drivers.rocketmq(cluster)?;
         let masters = cluster.masters(&queue.topic).await?;
         let groups = configs(&cluster, queue, &masters, &what).await?;
-        let backlog = smallest_backlog(&cluster, queue, &masters).await?;
-        let topics = topics(&cluster, queue, &masters).await?;
-        Ok::<_, DriverError>((groups, backlog, topics))
+        let waiting = waiting(&cluster, queue, &masters).await?;
+        Ok::<_, DriverError>((groups, waiting))
     };
     match look.await {
         Err(error) => Part::refused(what, &error),
-        Ok((groups, backlog, topics)) => {
+        Ok((mut groups, Waiting { backlog, beside })) => {
+            for at in &mut groups {
+                at.beside = beside.get(&at.broker).map_or(0, Smallest::waiting);
+            }
             let mut checks = vec![found(&what, backlog, &groups), may_write(&what)];
-            checks.extend(held_with_it(&what, queue, &topics));
+            checks.extend(held_with_it(&what, &beside));
             Part {
                 found: vec![RetryQueueSeen {
                     entry,
@@ -76,50 +81,50 @@ async fn configs(
             address: address.clone(),
             enabled: config.is_enabled(),
             config: config.text().to_owned(),
+            beside: 0,
         })
     });
     gently(configs).await.into_iter().collect()
 }
 
-/// The smallest backlog that one commit's time shows: what stands between two commits is not waiting.
-async fn smallest_backlog(
-    cluster: &RocketmqCluster,
-    queue: &RocketmqQueue,
-    masters: &BTreeMap<String, String>,
-) -> Result<u64, DriverError> {
-    let until = Instant::now() + COMMIT;
-    let look = async || {
-        let looks = masters
-            .values()
-            .map(|address| cluster.offsets(address, &queue.group, &queue.topic));
-        let mut backlog = 0;
-        for offsets in gently(looks).await {
-            backlog += offsets?.backlog();
-        }
-        Ok::<u64, DriverError>(backlog)
-    };
-    let mut smallest = look().await?;
-    while smallest > 0 && Instant::now() < until {
-        tokio::time::sleep(LOOK).await;
-        smallest = smallest.min(look().await?);
-    }
-    Ok(smallest)
+/// What waits, by what one commit's time shows at least.
+struct Waiting {
+    backlog: u64,
+    /// In the group's other topics, by broker.
+    beside: BTreeMap<String, Smallest>,
 }
 
-/// All topics in which the group has got anywhere.
-async fn topics(
+/// The smallest backlogs that one commit's time shows: what stands between two commits is not waiting.
+async fn waiting(
     cluster: &RocketmqCluster,
     queue: &RocketmqQueue,
     masters: &BTreeMap<String, String>,
-) -> Result<BTreeSet<String>, DriverError> {
-    let looks = masters
-        .values()
-        .map(|address| cluster.topics(address, &queue.group));
-    let mut topics = BTreeSet::new();
-    for seen in gently(looks).await {
-        topics.extend(seen?);
+) -> Result<Waiting, DriverError> {
+    let RocketmqQueue { group, topic, .. } = queue;
+    let until = Instant::now() + COMMIT;
+    let mut least = Waiting {
+        backlog: u64::MAX,
+        beside: BTreeMap::new(),
+    };
+    loop {
+        let looks = masters.iter().map(|(broker, address)| async move {
+            let own = cluster.offsets(address, group, topic).await?;
+            let beside = cluster.offsets_beside(address, group, topic).await?;
+            Ok::<_, DriverError>((broker.clone(), own, beside))
+        });
+        let mut backlog = 0;
+        for look in gently(looks).await {
+            let (broker, own, beside) = look?;
+            backlog += own.backlog();
+            least.beside.entry(broker).or_default().see(&beside);
+        }
+        least.backlog = least.backlog.min(backlog);
+        let all = least.backlog + least.beside.values().map(Smallest::waiting).sum::<u64>();
+        if all == 0 || Instant::now() >= until {
+            return Ok(least);
+        }
+        tokio::time::sleep(LOOK).await;
     }
-    Ok(topics)
 }
 
 fn found(what: &str, backlog: u64, groups: &[GroupSeen]) -> Check {
@@ -145,14 +150,19 @@ fn may_write(what: &str) -> Check {
     check(what.to_owned(), CheckOutcome::Passed, shown.into(), None)
 }
 
-/// What else the group consumes stands still with it.
-fn held_with_it(what: &str, queue: &RocketmqQueue, topics: &BTreeSet<String>) -> Option<Check> {
-    let others: Vec<&String> = topics.iter().filter(|t| **t != queue.topic).collect();
+/// What else the group consumes stands still with it, and comes back at no rate.
+fn held_with_it(what: &str, beside: &BTreeMap<String, Smallest>) -> Option<Check> {
+    let others: BTreeSet<&str> = beside.values().flat_map(Smallest::topics).collect();
+    if others.is_empty() {
+        return None;
+    }
+    let waiting: u64 = beside.values().map(Smallest::waiting).sum();
     let shown = format!(
-        "{} other topics of the group are held with it: {}",
+        "{} other topics of the group are held with it: {}; {} waiting there",
         others.len(),
-        others.first()?
+        named(&others),
+        count(waiting)
     );
-    let next = "if they must flow meanwhile, give the retries a group of their own, or use the application's own switch";
+    let next = "they are let go at no rate, and must be back as well before all is clear; if they must flow meanwhile, give the retries a group of their own, or use the application's own switch";
     Some(check(what.to_owned(), CheckOutcome::Warned, shown, Some(next)))
 }

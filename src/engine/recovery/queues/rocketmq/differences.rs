@@ -22,7 +22,11 @@ impl Group<'_> {
         let brokers = groups.map(|at| self.difference(scene, deadline, at).boxed());
         let joined = self.joined().await.into_iter();
         let joined = joined.map(|broker| self.at_joined(scene, deadline, broker).boxed());
-        let (brokers, joined) = tokio::join!(together(brokers), together(joined));
+        let (brokers, joined, beside) = tokio::join!(
+            together(brokers),
+            together(joined),
+            self.left_beside(scene, now).boxed()
+        );
         let (mut left, mut changed) = (Vec::new(), Vec::new());
         for (one, other) in brokers {
             left.extend(one);
@@ -39,6 +43,7 @@ impl Group<'_> {
             );
             left.push(seen(StepId::Release, what, why, None));
         }
+        left.extend(beside);
         (left, changed)
     }
 

@@ -149,6 +149,7 @@ mod tests {
             address: "10.0.0.1:10911".into(),
             enabled: true,
             config: r#"{"consumeEnable":true}"#.into(),
+            beside: 0,
         }
     }
 

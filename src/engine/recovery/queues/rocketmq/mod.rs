@@ -1,6 +1,7 @@
 //! A consumer group of RocketMQ: its difference from the snapshot, and its switch on every master broker.
 
 mod before;
+mod beside;
 mod differences;
 mod duty;
 mod hold;

@@ -25,6 +25,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 pub(in crate::engine::recovery::queues) async fn release(scene: &Scene, group: &Group<'_>) -> StepEnd {
     // Where no name server answers, the brokers are where the snapshot has them.
     let _ = scene.persist(scene.deadline(), || group.find()).await;
+    let deadline = Instant::now() + group.queue.within.into();
     let first = group.settled(scene).await;
     let mut followed = format!("backlog {}", count(first.backlog()));
     let mut known: BTreeSet<String> = first.seen.keys().cloned().collect();
@@ -44,7 +45,10 @@ pub(in crate::engine::recovery::queues) async fn release(scene: &Scene, group: &
         }
     }
     put_back(scene, group, &read_once(group.switched(), &known), &followed).await;
-    let end = awake(scene, group, &followed).await;
+    let mut end = awake(scene, group, &followed).await;
+    if !group.switched().is_empty() && beside_came_back(scene, group, &followed, deadline).await {
+        end = group.settled(scene).await;
+    }
     let (left, changed) = group.differences(scene, &end).await;
     if !changed.is_empty() {
         let brokers = changed.join(", ");
@@ -94,6 +98,21 @@ async fn awake(scene: &Scene, group: &Group<'_>, followed: &str) -> Position {
         now = group.look().await;
     }
     now
+}
+
+/// What else the group consumes has waited as well: its consumers work that off at no rate of ours. Whether that took any time.
+async fn beside_came_back(scene: &Scene, group: &Group<'_>, followed: &str, deadline: Instant) -> bool {
+    let mut waited = false;
+    loop {
+        let beside = group.beside(scene).await;
+        if !beside.is_over() || Instant::now() >= deadline {
+            return waited;
+        }
+        waited = true;
+        let detail = format!("{followed}; switched on as before: {}", beside.told());
+        scene.waiting(StepId::Release, detail);
+        tokio::time::sleep(LOOK).await;
+    }
 }
 
 /// How following a backlog ended.
@@ -178,6 +197,7 @@ mod tests {
             address: "10.0.0.1:10911".into(),
             enabled: true,
             config: r#"{"consumeEnable":true}"#.into(),
+            beside: 0,
         };
         let groups = [at("a"), at("b")];
         let known = |brokers: &[&str]| brokers.iter().map(|b| (*b).to_owned()).collect();
