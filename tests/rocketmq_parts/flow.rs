@@ -122,6 +122,31 @@ async fn a_bad_guard_holds_it_again() {
 }
 
 #[tokio::test]
+async fn a_guard_that_is_bad_until_the_time_is_over_leaves_the_group_off() {
+    let part = shared().await;
+    part.create(&BROKERS, "topic-doomed", "doomed").await;
+    let staged = Staged::new(
+        part.open(),
+        crate::stage::queue("doomed", 100.0, Span::seconds(5)),
+    )
+    .ready()
+    .await;
+    part.produce(&staged.queue().topic, 400).await;
+    staged.until_backlog(&part, |n| n >= 400).await;
+    assert_eq!(hold_retry(&staged.scene).await.state, StepState::Held);
+    // No consumer is there: nothing moves, and that must not be taken for slow.
+    staged.ledger.guard_is_bad.store(true, Relaxed);
+    let end = release_retry(&staged.scene).await;
+    assert_eq!(end.state, StepState::Failed, "{end:?}");
+    assert!(end.detail.contains("it stays switched off"), "{end:?}");
+    let by_hand = end.leftovers.iter().filter(|l| l.by_hand.is_some());
+    assert_eq!(by_hand.count(), 2, "{end:?}");
+    for config in configs(&part, "doomed").await {
+        assert!(config.contains("\"consumeEnable\":false"), "{config}");
+    }
+}
+
+#[tokio::test]
 async fn what_somebody_else_changes_meanwhile_stays_and_is_said() {
     let part = shared().await;
     part.create(&BROKERS, "topic-tuned", "tuned").await;

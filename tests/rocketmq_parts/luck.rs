@@ -243,3 +243,46 @@ async fn brokers_go_come_back_and_join_in_mid_step() {
     assert_eq!(after, before);
     assert_eq!(left_behind(&first.scene).await, vec![]);
 }
+
+#[tokio::test]
+async fn a_group_that_is_off_on_a_broker_that_has_joined_is_left_over() {
+    let part = Part::start(None).await;
+    part.create(&BROKERS, "topic-joins", "joins").await;
+    let staged = Staged::new(part.open(), queue("joins", 100.0, Span::seconds(2)))
+        .ready()
+        .await;
+    assert_eq!(left_behind(&staged.scene).await, vec![]);
+    part.run("up", &["broker-c"]).await;
+    part.create(&["broker-c"], "topic-joins", "joins").await;
+    assert_eq!(left_behind(&staged.scene).await, vec![], "on there as everywhere");
+    let address = part.broker("broker-c");
+    let cluster = staged.cluster();
+    let config = cluster.config(&address, "joins").await.unwrap();
+    cluster
+        .write(&address, "joins", &config.switched(false))
+        .await
+        .unwrap();
+    let left = left_behind(&staged.scene).await;
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert!(left[0].what.contains("broker-c is switched off"), "{left:?}");
+    crate::hand::by_hand(&left, &[]).await;
+    assert_eq!(left_behind(&staged.scene).await, vec![]);
+}
+
+#[tokio::test]
+async fn a_broker_that_goes_away_when_it_is_switched_is_not_called_held() {
+    let part = shared().await;
+    let ways = Ways::to(&part).await;
+    let staged = waiting(&part, &ways, "vanishes").await;
+    let vanish = async {
+        // Switched and read back: from here on it is watched.
+        let is_watched = async || staged.said().iter().any(|s| s.contains("/s measured"));
+        crate::part::until("watched", is_watched).await;
+        ways.b.set(Way::Cut);
+    };
+    let (held, ()) = tokio::join!(hold_retry(&staged.scene), vanish);
+    assert_eq!(held.state, StepState::Failed, "{held:?}");
+    assert!(unknown_on(&held.leftovers, "broker-b"), "{held:?}");
+    ways.b.set(Way::Open);
+    release_retry(&staged.scene).await;
+}
