@@ -33,7 +33,7 @@ fn staged(part: &Part, user: &str, secret: &str) -> Staged {
     };
     Staged::with(
         cluster,
-        queue("signed", 100.0, Span::seconds(1)),
+        queue("signed", 100.0, Span::seconds(12)),
         secrets,
         PATIENCE,
     )
@@ -52,7 +52,7 @@ async fn a_login_is_shown_and_never_told_and_without_rights_it_is_refused() {
         )
         .await;
     }
-    let nobody = Staged::new(part.open(), queue("signed", 100.0, Span::seconds(1)));
+    let nobody = Staged::new(part.open(), queue("signed", 100.0, Span::seconds(12)));
     for mut staged in [
         nobody,
         staged(&part, "admin", "wrong-pw"),

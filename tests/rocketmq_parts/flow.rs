@@ -150,9 +150,12 @@ async fn a_guard_that_is_bad_until_the_time_is_over_leaves_the_group_off() {
 async fn what_somebody_else_changes_meanwhile_stays_and_is_said() {
     let part = shared().await;
     part.create(&BROKERS, "topic-tuned", "tuned").await;
-    let staged = Staged::new(part.open(), crate::stage::queue("tuned", 100.0, Span::seconds(1)))
-        .ready()
-        .await;
+    let staged = Staged::new(
+        part.open(),
+        crate::stage::queue("tuned", 100.0, Span::seconds(12)),
+    )
+    .ready()
+    .await;
     part.produce(&staged.queue().topic, 100).await;
     staged.until_backlog(&part, |n| n >= 100).await;
     assert_eq!(hold_retry(&staged.scene).await.state, StepState::Held);

@@ -30,7 +30,8 @@ const SHORT: Patience = Patience {
 /// A group with messages that nobody works off, behind ways of its own, after preflight.
 async fn waiting(part: &Part, ways: &Ways, group: &str) -> Staged {
     part.create(&BROKERS, &format!("topic-{group}"), group).await;
-    let queue = queue(group, 100.0, Span::seconds(2));
+    // Long enough to show that nobody works them off: then the group is left on.
+    let queue = queue(group, 100.0, Span::seconds(12));
     let staged = Staged::with(ways.open(), queue, Secrets::none(), SHORT)
         .ready()
         .await;

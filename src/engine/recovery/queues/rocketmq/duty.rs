@@ -21,8 +21,8 @@ pub(super) struct Duty {
     turned: Instant,
     /// Brokers that have not been switched so yet.
     behind: BTreeSet<String>,
-    /// Whether the last look saw every broker.
-    whole: bool,
+    /// Brokers that have answered the last look.
+    pub(super) answering: BTreeSet<String>,
 }
 
 impl Duty {
@@ -36,21 +36,20 @@ impl Duty {
             on: false,
             turned: Instant::now(),
             behind: BTreeSet::new(),
-            whole: false,
+            answering: BTreeSet::new(),
         }
     }
 
     /// Looks at the group, and switches it where that is still owed.
     pub(super) async fn see(&mut self, scene: &Scene, group: &Group<'_>) {
         let now = group.look().await;
-        let answers: BTreeSet<String> = now.seen.keys().cloned().collect();
         self.meet(now);
-        self.settle(scene, group, &answers).await;
+        self.settle(scene, group).await;
     }
 
     /// A broker that does not answer stands where it was seen last; one that was never seen begins where it is seen first.
     fn meet(&mut self, now: Position) {
-        self.whole = now.missing.is_empty();
+        self.answering = now.seen.keys().cloned().collect();
         for (broker, offsets) in now.seen {
             let first = || offsets.clone();
             self.from.seen.entry(broker.clone()).or_insert_with(first);
@@ -59,8 +58,8 @@ impl Duty {
     }
 
     /// Switches the group at the brokers that have not been, and that answer.
-    async fn settle(&mut self, scene: &Scene, group: &Group<'_>, answers: &BTreeSet<String>) {
-        let owed = |broker: &String| self.behind.contains(broker) && answers.contains(broker);
+    async fn settle(&mut self, scene: &Scene, group: &Group<'_>) {
+        let owed = |broker: &String| self.behind.contains(broker) && self.answering.contains(broker);
         let brokers: Vec<_> = group
             .switched()
             .into_iter()
@@ -105,10 +104,11 @@ impl Duty {
         }
     }
 
-    /// Whether the group may be left on with messages waiting: it was on for so long that its consumers have shown what they take, at
-    /// every broker, and that is less than the rate. Those that ask again only now, or are not seen, may make a storm yet.
+    /// Whether the group may be left on with messages waiting, at the brokers that answer: it was on for so long that its consumers
+    /// have shown what they take there, and that is less than the rate. Those that ask again only now may make a storm yet.
     pub(super) fn is_slow(&self) -> bool {
-        let shown = self.on && self.whole && self.behind.is_empty() && self.turned.elapsed() >= AWAKE;
+        let switched = !self.answering.is_empty() && self.answering.is_disjoint(&self.behind);
+        let shown = self.on && switched && self.turned.elapsed() >= AWAKE;
         shown && self.ahead() < -BAND * self.rate
     }
 

@@ -35,9 +35,14 @@ pub(in crate::engine::recovery::queues) async fn release(scene: &Scene, group: &
         return StepEnd::new(StepState::Nothing, format!("{followed}, as before"));
     }
     if first.backlog() > group.back_at() && !group.switched().is_empty() {
-        let (end, detail, seen) = follow(scene, group, first).await;
+        let mut duty = Duty::starting(first, group.queue.rate);
+        let (end, detail) = follow(scene, group, &mut duty).await;
         followed = detail;
-        known.extend(seen);
+        known = match end {
+            End::Back => duty.now.seen.into_keys().collect(),
+            // One that is away has not shown that it is slow.
+            End::Slow | End::Held => duty.answering,
+        };
         if end == End::Held {
             let now = group.position(scene).await;
             let (left, _) = group.differences(scene, &now).await;
@@ -118,20 +123,16 @@ async fn beside_came_back(scene: &Scene, group: &Group<'_>, followed: &str, dead
 /// How following a backlog ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// It is back where it was, or the group could not keep its rate: it may be switched on for good.
-    Open,
+    /// It is back where it was: the group may be switched on for good.
+    Back,
+    /// Out of time, and the consumers are slower than the rate: they make no storm.
+    Slow,
     /// Out of time with more waiting than may come at once: it stays off.
     Held,
 }
 
-/// Follows the backlog down; holds again while a guard is bad. Tells the measured rate, and the brokers that were seen meanwhile.
-async fn follow(scene: &Scene, group: &Group<'_>, first: Position) -> (End, String, Vec<String>) {
-    let mut duty = Duty::starting(first, group.queue.rate);
-    let (end, detail) = follow_by(scene, group, &mut duty).await;
-    (end, detail, duty.now.seen.into_keys().collect())
-}
-
-async fn follow_by(scene: &Scene, group: &Group<'_>, duty: &mut Duty) -> (End, String) {
+/// Follows the backlog down; holds again while a guard is bad. Tells the measured rate.
+async fn follow(scene: &Scene, group: &Group<'_>, duty: &mut Duty) -> (End, String) {
     let begin = Instant::now();
     let deadline = begin + group.queue.within.into();
     let waiting = count(duty.now.backlog());
@@ -147,7 +148,7 @@ async fn follow_by(scene: &Scene, group: &Group<'_>, duty: &mut Duty) -> (End, S
         );
         if backlog <= group.back_at() {
             let took = Span::seconds(elapsed(begin).0 / 1000);
-            return (End::Open, format!("{detail} in {took}"));
+            return (End::Back, format!("{detail} in {took}"));
         }
         if Instant::now() >= deadline {
             let (back, within) = (count(group.back_at()), group.queue.within);
@@ -155,7 +156,7 @@ async fn follow_by(scene: &Scene, group: &Group<'_>, duty: &mut Duty) -> (End, S
             let bad = scene.bus.guard_holds();
             // Consumers that are slower than the rate make no storm, on or off.
             if bad.is_none() && duty.is_slow() {
-                return (End::Open, detail);
+                return (End::Slow, detail);
             }
             duty.turn(scene, group, false).await;
             let why = bad.map_or_else(
