@@ -40,7 +40,7 @@ pub(in crate::engine::recovery::queues) async fn hold(scene: &Scene, group: &Gro
         left.push(group.not_switched(StepId::Retry, at, false, &error).await);
     }
     left.extend(joined(group).await);
-    let (Rest { still, pace }, last) = come_to_rest(scene, group).await;
+    let (Rest { still, pace, .. }, last) = come_to_rest(scene, group).await;
     let detail = format!(
         "{backlog}, {pace:.1}/s measured; switched off on {}",
         names(group)
@@ -88,6 +88,8 @@ struct Looks(VecDeque<(Instant, Position)>);
 struct Rest {
     /// Whether the group stands still at every broker of the snapshot.
     still: bool,
+    /// Whether a broker is away now, and the group stands still where it is seen.
+    away: bool,
     /// Messages a second.
     pace: f64,
 }
@@ -105,6 +107,7 @@ impl Looks {
         let (Some((begin, first)), Some((_, last))) = (self.0.front(), self.0.back()) else {
             return Rest {
                 still: false,
+                away: false,
                 pace: 0.0,
             };
         };
@@ -112,8 +115,10 @@ impl Looks {
         let pace = last.moved_since(first) as f64 / seconds.max(LOOK.as_secs_f64());
         let all = |look: &Position| brokers.iter().all(|at| look.seen.contains_key(&at.broker));
         let whole = self.0.iter().all(|(_, look)| all(look));
+        let quiet = begin.elapsed() >= COMMIT && pace <= rate / 10.0;
         Rest {
-            still: whole && begin.elapsed() >= COMMIT && pace <= rate / 10.0,
+            still: whole && quiet,
+            away: quiet && !all(last),
             pace,
         }
     }
@@ -121,13 +126,15 @@ impl Looks {
 
 /// Watches until the group rests, or the time is over. How it rests, and the last look.
 async fn come_to_rest(scene: &Scene, group: &Group<'_>) -> (Rest, Position) {
-    let deadline = scene.deadline() + FETCHED;
+    let step = scene.deadline();
     let mut looks = Looks::default();
     loop {
         let now = group.look().await;
         let backlog = count(now.backlog());
         looks.push(now);
         let rest = looks.rest(&group.before.groups, group.queue.rate);
+        // A broker that is away is waited for as long as the step; more is for what the others had fetched.
+        let deadline = if rest.away { step } else { step + FETCHED };
         if rest.still || Instant::now() >= deadline {
             let last = looks.0.pop_back().map(|(_, last)| last);
             return (rest, last.unwrap_or_default());
@@ -182,7 +189,9 @@ mod tests {
         let mut looks = Looks::default();
         let mut is_still = async |seconds, brokers_seen: fn(u64) -> Position| {
             watch(&mut looks, seconds, brokers_seen).await;
-            looks.rest(&brokers, 100.0).still
+            let rest = looks.rest(&brokers, 100.0);
+            assert!(!(rest.still && rest.away));
+            rest.still
         };
         assert!(!is_still(5, |_| look(&[("a", 10), ("b", 10)])).await, "too short");
         assert!(is_still(3, |_| look(&[("a", 10), ("b", 10)])).await);
@@ -194,5 +203,9 @@ mod tests {
         assert!(is_still(4, |_| look(&[("a", 10), ("b", 10)])).await);
         let moves = |n: u64| look(&[("a", 10), ("b", 10 + 50 * n.cast_signed())]);
         assert!(!is_still(10, moves).await, "b goes on");
+        watch(&mut looks, 10, |_| look(&[("a", 10)])).await;
+        assert!(looks.rest(&brokers, 100.0).away);
+        looks.push(look(&[("a", 10), ("b", 510)]));
+        assert!(!looks.rest(&brokers, 100.0).away, "it is back");
     }
 }
