@@ -231,3 +231,45 @@ fn what_is_missing_at_the_end_is_told_with_its_command() {
     });
     assert_eq!(told.and_then(|l| l.by_hand.as_deref()), Some("restart it"));
 }
+
+fn left(what: &str) -> Leftover {
+    Leftover {
+        step: StepId::Flags,
+        what: what.into(),
+        why: "there".into(),
+        by_hand: None,
+        certainty: Certainty::Seen,
+    }
+}
+
+#[test]
+fn a_last_read_tells_what_is_new_and_what_has_come_right_and_nothing_twice() {
+    let mut m = running();
+    m.step(asked(), at(65));
+    to_verifying(&mut m, 66);
+    let mut now = 66;
+    let mut told = |found: Vec<Leftover>| {
+        let well = || Input::Settling {
+            missing: vec![],
+            users_ok: true,
+        };
+        m.step(well(), at(now + 1));
+        now += 4;
+        assert!(m.step(well(), at(now)).contains(&Effect::ReadEverything));
+        let read = Input::FinalRead {
+            found,
+            repaired: true,
+        };
+        let effects = m.step(read, at(now));
+        assert_eq!(closed(&effects), None);
+        effects.into_iter().find_map(|e| match e {
+            Effect::Emit(Body::MayRemain(left)) => Some(left),
+            _ => None,
+        })
+    };
+    assert_eq!(told(vec![left("a")]), Some(vec![left("a")]));
+    assert_eq!(told(vec![left("a")]), None, "no news");
+    assert_eq!(told(vec![left("b")]), Some(vec![left("b")]), "another one");
+    assert_eq!(told(vec![]), Some(vec![]), "it has come right");
+    assert_eq!(told(vec![]), None);
+}
