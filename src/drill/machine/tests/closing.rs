@@ -1,6 +1,10 @@
 //! The way to ALL CLEAR, and what stands in it.
 
 use super::*;
+use crate::model::{
+    ids::CommandName,
+    playbook::{Command, How},
+};
 
 #[test]
 fn all_clear_needs_the_hold_time_and_a_clean_last_read() {
@@ -272,4 +276,48 @@ fn a_last_read_tells_what_is_new_and_what_has_come_right_and_nothing_twice() {
     assert_eq!(told(vec![left("b")]), Some(vec![left("b")]), "another one");
     assert_eq!(told(vec![]), Some(vec![]), "it has come right");
     assert_eq!(told(vec![]), None);
+}
+
+#[test]
+fn a_command_that_failed_stands_against_all_clear_though_the_last_read_finds_nothing() {
+    for (left_by_it, recovered) in [
+        (vec![], Recovered::Recovered),
+        (vec![left("command warm")], Recovered::Leftover),
+    ] {
+        let mut drill = drill(vec![step("a", 10, Start::InOrder, true)]);
+        drill.recovery.commands.push(Command {
+            name: CommandName::new("warm").unwrap(),
+            after: StepId::Release,
+            how: How::Run {
+                run: vec!["false".into()],
+                check: None,
+            },
+            timeout: Span::seconds(1),
+        });
+        let schedule = Schedule::of(&drill).unwrap();
+        let cause = Cause::KeeperLost { what: "EOF".into() };
+        let (mut m, _) = Machine::resume(drill, schedule, Purpose::Drill, [fault()], true, cause, at(65));
+        m.step(Input::RowsFinal(vec![Verdict::AsExpected]), at(65));
+        m.step(Input::FaultGone(fault()), at(65));
+        let before_verify = StepId::ALL.into_iter().filter(|step| *step != StepId::Verify);
+        for id in before_verify {
+            m.step(over(id), at(66));
+            m.step(Input::Assessed { needed: true }, at(66));
+        }
+        assert_eq!(m.phase(), Phase::Recovering, "the command runs");
+        m.step(Input::CommandOver(0, left_by_it), at(66));
+        assert_eq!(m.phase(), Phase::Verifying);
+        let well = || Input::Settling {
+            missing: vec![],
+            users_ok: true,
+        };
+        m.step(well(), at(67));
+        assert!(m.step(well(), at(70)).contains(&Effect::ReadEverything));
+        let read = Input::FinalRead {
+            found: vec![],
+            repaired: false,
+        };
+        let effects = m.step(read, at(70));
+        assert_eq!(closed(&effects).map(|o| o.recovered), Some(recovered));
+    }
 }
