@@ -283,11 +283,27 @@ fn what_changed_during_the_baseline_is_known_before_anything_is_armed() {
         assert_eq!(closed(&effects).map(|o| o.exit), (!attended).then_some(5));
         if attended {
             assert!(matches!(effects[..], [Effect::Emit(Body::CannotArm { .. })]));
+            let blockers = vec![];
+            let twice = m.step(Input::ReadAgain { look: 1, blockers }, at(72));
+            assert_eq!(twice, [], "what that look has found stands");
             m.step(Input::Extend(Span::seconds(30)), at(75));
             assert_eq!(m.step(Input::Tick, at(105)), [Effect::JudgeBaseline]);
             assert!(fit(&mut m, 105).contains(&Effect::Inject { step: 0 }));
         }
     }
+}
+
+#[test]
+fn a_baseline_whose_second_read_never_ends_does_not_hold_the_environment_for_ever() {
+    let mut m = machine(true);
+    m.start();
+    m.step(Input::PreflightDone { refused: vec![] }, at(0));
+    m.step(Input::Tick, at(60));
+    m.step(Input::BaselineJudged { blockers: vec![] }, at(60));
+    let half_an_hour = 30 * 60;
+    assert_eq!(m.step(Input::Tick, at(59 + half_an_hour)), []);
+    let effects = m.step(Input::Tick, at(60 + half_an_hour));
+    assert_eq!(closed(&effects).map(|o| o.exit), Some(5));
 }
 
 #[test]
