@@ -20,6 +20,8 @@ mod setup;
 mod sheet;
 mod sleep;
 mod takeover;
+#[cfg(test)]
+mod tests;
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},

@@ -8,7 +8,7 @@ use std::{
 use tokio::sync::mpsc;
 
 use super::{
-    Engine, baseline,
+    Done, Engine, baseline,
     bus::{EngineBus, Shared},
     guarding,
     ledger::Ledger,
@@ -98,6 +98,17 @@ pub struct Setup {
 impl Setup {
     /// Runs to the end and says how it ended.
     pub async fn run(self, begin: Begin) -> Outcome {
+        let (done, results) = mpsc::unbounded_channel();
+        let (mut engine, asks, heartbeat) = self.engine(done);
+        engine.begin(begin).await;
+        engine.go(asks, results, heartbeat).await
+    }
+
+    /// The engine before its first step, with who asks it and who hears its beat. What runs beside it reports to `done`.
+    pub(super) fn engine(
+        self,
+        done: mpsc::UnboundedSender<Done>,
+    ) -> (Engine, mpsc::UnboundedReceiver<Ask>, Box<dyn FnMut() + Send>) {
         let Setup {
             plan,
             schedule,
@@ -108,13 +119,12 @@ impl Setup {
             asks,
             heartbeat,
         } = self;
-        let (done, results) = mpsc::unbounded_channel();
         let shared = Shared::default();
         let bus = Arc::new(EngineBus::new(done.clone(), shared.clone()));
         let now = clock.now();
         let limits = guarding::limits(&plan);
         let pinned = Pinned::of(&plan);
-        let mut engine = Engine {
+        let engine = Engine {
             machine: Machine::new(plan.drill.clone(), schedule.clone(), plan.purpose, plan.attended),
             groups: Groups::new(&schedule),
             plan,
@@ -152,7 +162,6 @@ impl Setup {
             left: BTreeMap::new(),
             pinned,
         };
-        engine.begin(begin).await;
-        engine.go(asks, results, heartbeat).await
+        (engine, asks, heartbeat)
     }
 }
