@@ -156,3 +156,41 @@ impl Bus for EngineBus {
         self.shared.read(|seen| seen.answered.contains(fault))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ids::MetricId;
+
+    fn bus() -> EngineBus {
+        EngineBus::new(mpsc::unbounded_channel().0, Shared::default())
+    }
+
+    #[tokio::test]
+    async fn a_list_of_rules_is_unproved_from_its_intent_until_a_set_succeeds() {
+        let (bus, order) = (bus(), InstanceName::new("order-0").unwrap());
+        let rules = SentinelRules::Degrade;
+        let change = ChangeIntent::Rules {
+            instance: order.clone(),
+            rules,
+            count: 1,
+        };
+        assert!(!bus.rules_unproved(&order, rules));
+        bus.intend(change).await;
+        assert!(bus.rules_unproved(&order, rules));
+        bus.rules_proved(&order, SentinelRules::Flow);
+        assert!(bus.rules_unproved(&order, rules), "that was another list");
+        bus.rules_proved(&order, rules);
+        assert!(!bus.rules_unproved(&order, rules));
+    }
+
+    #[test]
+    fn a_pool_that_was_given_up_is_stuck_until_it_is_seen_idle() {
+        let (bus, pool) = (bus(), Query::new(&MetricId::new("busy").unwrap(), None));
+        assert!(!bus.is_stuck(&pool));
+        bus.stuck(&pool, true);
+        assert!(bus.is_stuck(&pool));
+        bus.stuck(&pool, false);
+        assert!(!bus.is_stuck(&pool));
+    }
+}
