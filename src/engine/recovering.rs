@@ -219,3 +219,19 @@ fn nothing() -> StepEnd {
         gone: Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_step_that_panics_has_done_nothing_that_anybody_knows() {
+        async fn broken() -> StepEnd {
+            panic!("a defect")
+        }
+        let end = or_if_it_panics(broken(), || defect(StepId::Flags)).await;
+        let left = &end.leftovers[0];
+        assert_eq!(end.state, StepState::Failed);
+        assert_eq!((left.step, left.certainty), (StepId::Flags, Certainty::Unknown));
+    }
+}
