@@ -3,6 +3,8 @@
 mod error;
 mod listening;
 mod signals;
+#[cfg(test)]
+mod tests;
 
 pub use error::KeeperError;
 
@@ -26,7 +28,7 @@ use crate::{
         time::{Moment, Span},
     },
     view::RunView,
-    wire::{self, Hub, StateAt},
+    wire::{self, Hub, Server, StateAt},
 };
 
 /// How long a keeper that takes over waits for the lock of the one before it, which is dead or about to be.
@@ -153,12 +155,10 @@ pub async fn keep(
     // The engine and its ledger are gone: the feed ends when the last event has been published.
     let _ = publishing.await;
     environment.release();
-    server.close().await;
-    if let Err(error) = tidy_up(run) {
-        tracing::error!(%error, "the run is over, and something of it is still in its directory");
-    }
-    // The deadman leaves last: until here it ends a keeper that hangs, and tidies up in its place.
-    end.send_replace(true);
+    let dismiss = move || {
+        end.send_replace(true);
+    };
+    leave(run, server, dismiss).await;
     let _ = guarding.await;
     for task in [listening, counting, signalled] {
         task.abort();
@@ -192,43 +192,18 @@ fn pauses(ledger: &mut Ledger, takeovers: &[Moment]) -> (Span, Span) {
     (before, after)
 }
 
+/// Takes leave of the consoles, tidies up, and then dismisses the deadman, which leaves last: until here it ends a keeper that
+/// hangs, and tidies up in its place.
+async fn leave(run: &RunDir, server: Server, dismiss: impl FnOnce()) {
+    server.close().await;
+    if let Err(error) = tidy_up(run) {
+        tracing::error!(%error, "the run is over, and something of it is still in its directory");
+    }
+    dismiss();
+}
+
 /// Removes what only an open run needs: its secrets, and where its socket was.
 fn tidy_up(run: &RunDir) -> Result<(), StateError> {
     run.remove_secrets()?;
     run.forget_socket()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        drivers::testing::{environment, nothing_to_do, plan},
-        model::{
-            environment::SecretRef,
-            secret::{SecretText, Secrets},
-        },
-    };
-
-    #[test]
-    fn a_closed_run_keeps_neither_its_secrets_nor_the_place_of_its_socket() {
-        let temp = tempfile::TempDir::new().unwrap();
-        let state = StateDir::open(temp.path().join("state")).unwrap();
-        let mut secrets = Secrets::none();
-        secrets.insert(SecretRef::Env("PW".into()), SecretText::new("hush"));
-        let run = state
-            .create_run(&plan(environment(&[]), nothing_to_do()), &secrets)
-            .unwrap();
-        run.record_socket(std::path::Path::new("/run/allclear/7f3a.sock"))
-            .unwrap();
-        let names = || {
-            let entries = std::fs::read_dir(run.path()).unwrap();
-            let names = entries.map(|e| e.unwrap().file_name().into_string().unwrap());
-            names.collect::<std::collections::BTreeSet<_>>()
-        };
-        let open = names();
-        tidy_up(&run).unwrap();
-        let gone: Vec<_> = open.difference(&names()).cloned().collect();
-        assert_eq!(gone, ["secrets.json", "socket"]);
-        tidy_up(&run).expect("twice is no error");
-    }
 }

@@ -1,0 +1,113 @@
+//! How a keeper ends, and what it says where those before it have died.
+
+use std::{collections::BTreeSet, path::PathBuf};
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::{
+    journal::story,
+    model::{
+        environment::SecretRef,
+        secret::{SecretText, Secrets},
+    },
+};
+
+/// A run with a secret and a socket, and where that is.
+fn open_run() -> (TempDir, StateDir, RunDir, PathBuf) {
+    let temp = TempDir::new().unwrap();
+    let state = StateDir::open(temp.path().join("state")).unwrap();
+    let mut secrets = Secrets::none();
+    secrets.insert(SecretRef::Env("PW".into()), SecretText::new("hush"));
+    let run = state.create_run(&story::plan(), &secrets).unwrap();
+    // Nobody else may enter the folder of a socket.
+    let socket = state.path().join("7f3a.sock");
+    run.record_socket(&socket).unwrap();
+    (temp, state, run, socket)
+}
+
+fn names(run: &RunDir) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(run.path()).unwrap();
+    let names = entries.map(|e| e.unwrap().file_name().into_string().unwrap());
+    names.collect()
+}
+
+/// What is no longer there of these.
+fn gone(open: &BTreeSet<String>, run: &RunDir) -> Vec<String> {
+    open.difference(&names(run)).cloned().collect()
+}
+
+#[test]
+fn a_closed_run_keeps_neither_its_secrets_nor_the_place_of_its_socket() {
+    let (_temp, _, run, _) = open_run();
+    let open = names(&run);
+    tidy_up(&run).unwrap();
+    assert_eq!(gone(&open, &run), ["secrets.json", "socket"]);
+    tidy_up(&run).expect("twice is no error");
+}
+
+#[tokio::test]
+async fn the_deadman_stays_until_the_keeper_has_tidied_up() {
+    let (_temp, _, run, socket) = open_run();
+    let hello = wire::Hello {
+        version: "0".into(),
+        run: story::run(),
+        pid: 1,
+    };
+    let now = || StateAt {
+        seq: 0,
+        state: RunView::default(),
+    };
+    let (server, _asks) = Server::bind(&socket, hello, Hub::default(), now).await.unwrap();
+    let open = names(&run);
+    let mut left_behind = None;
+    leave(&run, server, || {
+        left_behind = Some((gone(&open, &run), socket.exists()));
+    })
+    .await;
+    let tidy = vec!["secrets.json".to_owned(), "socket".to_owned()];
+    assert_eq!(left_behind, Some((tidy, false)));
+}
+
+#[tokio::test]
+async fn who_takes_over_a_closed_run_tidies_up_and_changes_nothing() {
+    let (_temp, state, run, socket) = open_run();
+    let (mut journal, _) = Journal::open(&run).unwrap();
+    for event in story::events() {
+        journal.append(&event).unwrap();
+    }
+    drop(journal);
+    drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
+    let open = names(&run);
+    let cause = Cause::KeeperLost { what: "EOF".into() };
+    let ended = keep(&state, &run, Entry::TakeOver(cause), || panic!("nobody attaches")).await;
+    assert_eq!(ended.unwrap(), None);
+    assert_eq!(
+        gone(&open, &run),
+        ["socket"],
+        "the last record has taken the secrets along"
+    );
+    assert!(!socket.exists());
+    assert_eq!(journal::read(&run).unwrap().events, story::events());
+}
+
+#[tokio::test]
+async fn after_many_deaths_it_is_said_why_the_run_pauses() {
+    let (_temp, _, run, _) = open_run();
+    let (journal, _) = Journal::open(&run).unwrap();
+    let (events, mut told) = mpsc::unbounded_channel();
+    let mut ledger = Ledger::new(Clock, 0, journal, events);
+    let now = Clock.now();
+    assert_eq!(pauses(&mut ledger, &[now; 2]), (Span::ZERO, Span::ZERO));
+    assert!(told.try_recv().is_err());
+    let (before, after) = pauses(&mut ledger, &[now; 4]);
+    assert_eq!((before, after), (Span::seconds(1), Span::seconds(9)));
+    let Ok(Event {
+        body: Body::Warning(what),
+        ..
+    }) = told.try_recv()
+    else {
+        panic!("nothing was said");
+    };
+    assert!(what.contains("4 keepers") && what.contains("waits 9s"), "{what}");
+}
