@@ -1,6 +1,8 @@
 //! A restore has no snapshot from before an accident: what a healthy system looks like stands in for it.
 
 mod kubernetes;
+#[cfg(test)]
+mod tests;
 
 use crate::{
     drivers::Drivers,
