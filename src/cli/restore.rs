@@ -171,3 +171,75 @@ fn agreed(lang: Lang) -> Result<bool, Failure> {
         "y" | "yes" | "是"
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        drivers::testing::{environment, nothing_to_do, plan},
+        model::{
+            event::{Check, CheckOutcome},
+            recovery::{Certainty, Leftover, StepId},
+            snapshot::Snapshot,
+        },
+    };
+
+    fn well() -> Restoring {
+        Restoring {
+            now: Snapshot::default(),
+            healthy: Snapshot::default(),
+            checks: Vec::new(),
+            decided: Vec::new(),
+            unknown: Vec::new(),
+        }
+    }
+
+    fn shown(found: &Restoring, lang: Lang) -> String {
+        page(&plan(environment(&[]), nothing_to_do()), found, lang).join("\n")
+    }
+
+    #[test]
+    fn what_cannot_be_proved_read_or_is_left_alone_is_said_before_anybody_agrees() {
+        let found = Restoring {
+            checks: vec![Check {
+                what: "flags degrade:*".into(),
+                outcome: CheckOutcome::Warned,
+                found: "nobody answers".into(),
+                next: None,
+            }],
+            decided: vec!["order-0 is in maintenance".into()],
+            unknown: vec![Leftover {
+                step: StepId::Release,
+                what: "quota of client a: 1000 B/s".into(),
+                why: "whether it did so before is not known".into(),
+                by_hand: None,
+                certainty: Certainty::Unknown,
+            }],
+            ..well()
+        };
+        insta::assert_snapshot!(shown(&found, Lang::En), @r"
+        coupon-slow in here - how it stands, and what becomes of it
+          nothing that was read differs from healthy
+          order-0 is in maintenance: left as it is
+        ! quota of client a: 1000 B/s: cannot be proved: whether it did so before is not known
+          so it ends UNKNOWN (exit 4) at best, and says so again there
+        ! flags degrade:* not read: nobody answers
+        ");
+        insta::assert_snapshot!(shown(&found, Lang::Zh), @r"
+        coupon-slow 于 here - 现状与将作的改动
+          所读各项均正常
+          order-0 is in maintenance: 保持不变
+        ! quota of client a: 1000 B/s: 无法证明: whether it did so before is not known
+          因此最好的结局是 UNKNOWN (退出码 4), 届时会再次说明
+        ! flags degrade:* 未能读取: nobody answers
+        ");
+    }
+
+    #[test]
+    fn where_everything_can_be_proved_no_unknown_end_is_foretold() {
+        insta::assert_snapshot!(shown(&well(), Lang::En), @r"
+        coupon-slow in here - how it stands, and what becomes of it
+          nothing that was read differs from healthy
+        ");
+    }
+}
