@@ -180,12 +180,17 @@ fn queue_stands(seen: &RetryQueueSeen) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::{
         drivers::testing::{environment, nothing_to_do, plan},
         model::{
             ids::{DeploymentName, InstanceName, Namespace},
             kubernetes::{PodId, PodSeen, ScaleSeen, ServingSeen},
+            playbook::SentinelRules,
+            quota::{Payer, QuotaSeen},
+            snapshot::{BreakerSeen, BreakerState, FlagsSeen, GatewayState},
         },
     };
 
@@ -202,7 +207,13 @@ mod tests {
             backlog: 10,
             held: false,
             rate: None,
-            quotas: Vec::new(),
+            quotas: vec![QuotaSeen {
+                payer: Payer {
+                    user: None,
+                    client: "c".into(),
+                },
+                bytes: None,
+            }],
             groups: vec![group("a"), group("b")],
         }
     }
@@ -244,10 +255,35 @@ mod tests {
     }
 
     fn seen() -> Snapshot {
+        let instance = InstanceName::new("order-0").unwrap();
         Snapshot {
+            gateway: vec![GatewayServer {
+                at: "lb".into(),
+                instance: instance.clone(),
+                weight: 100,
+                initial_weight: 100,
+                state: GatewayState::Ready,
+                running: true,
+            }],
+            breakers: vec![BreakerSeen {
+                entry: 0,
+                instance: instance.clone(),
+                name: "coupon".into(),
+                state: BreakerState::Closed,
+            }],
+            rules: vec![RulesSeen {
+                entry: 1,
+                rules: SentinelRules::Degrade,
+                instances: vec![instance],
+                list: vec![json!({"count": 1.0}), json!({"count": 2.0})],
+            }],
+            flags: vec![FlagsSeen {
+                keys: vec!["degrade:old".into()],
+                ..FlagsSeen::default()
+            }],
             retry_queues: vec![queue(0), queue(1)],
             kubernetes: kubernetes(),
-            ..Snapshot::default()
+            foreign: vec!["rule of run 11aa22".into()],
         }
     }
 
@@ -298,5 +334,41 @@ mod tests {
         all.insert(name, String::new());
         let again = unlike(&all, "breaker coupon on order-0".to_owned(), 2);
         assert_eq!(again, "breaker coupon on order-0 (entry 3)");
+    }
+
+    #[test]
+    fn whatever_of_a_server_a_breaker_a_list_of_rules_a_flag_or_a_limit_stands_otherwise_is_a_change() {
+        let (server, rules, flag) = (
+            ["order-0 at gateway lb"],
+            ["degrade rules on order-0"],
+            "flag degrade:old in Redis ?",
+        );
+        assert_eq!(told_of(|s| s.gateway[0].weight = 50), server);
+        assert_eq!(told_of(|s| s.gateway[0].initial_weight = 50), server);
+        assert_eq!(told_of(|s| s.gateway[0].state = GatewayState::Drain), server);
+        assert_eq!(told_of(|s| s.gateway[0].running = false), server);
+        let breaker = told_of(|s| s.breakers[0].state = BreakerState::ForcedOpen);
+        assert_eq!(breaker, ["breaker coupon on order-0"]);
+        assert_eq!(told_of(|s| s.rules[0].list.truncate(1)), rules);
+        assert_eq!(told_of(|s| s.rules[0].list[1] = json!({"count": 3.0})), rules);
+        assert_eq!(told_of(|s| s.rules[0].list.reverse()), [""; 0], "in any order");
+        assert_eq!(told_of(|s| s.flags[0].keys.clear()), [flag], "it is gone");
+        assert_eq!(told_of(|s| s.flags[0].keys.push("degrade:new".into())).len(), 1);
+        assert_eq!(told_of(|s| s.retry_queues[0].held = true), ["retry queue 1"]);
+        assert_eq!(told_of(|s| s.retry_queues[0].rate = Some(5.0)), ["retry queue 1"]);
+        let quota = told_of(|s| s.retry_queues[1].quotas[0].bytes = Some(9.0));
+        assert_eq!(quota, ["retry queue 2"]);
+        assert_eq!(told_of(|s| s.retry_queues[1].backlog = 9_000), [""; 0]);
+        assert_eq!(told_of(|s| s.foreign.clear()), ["rule of run 11aa22"]);
+    }
+
+    #[test]
+    fn more_changes_than_a_line_has_room_for_are_counted() {
+        let many = |s: &mut Snapshot| s.foreign.extend((0..60).map(|n| format!("rule {n}")));
+        let told = told_of(many);
+        assert_eq!(
+            (told.len(), told.last().map(String::as_str)),
+            (NAMED + 1, Some("10 more"))
+        );
     }
 }
