@@ -2,12 +2,12 @@
 
 use super::{
     breakers::{playbook as breakers, via_app},
-    haproxy_part::haproxy,
+    haproxy_part::{Setting, haproxy, haproxy_with},
     stand::{Actuator, Mood, Queue, Stand},
     *,
 };
 use crate::{
-    drivers::redis::testing::redis_server,
+    drivers::{redis::testing::redis_server, testing::until},
     model::{ids::ServerName, snapshot::Changed},
 };
 
@@ -142,6 +142,12 @@ async fn a_breaker_that_has_opened_by_itself_blocks() {
     actuator.set("coupon", "OPEN").await;
     let why = blockers(again(&stage).await);
     assert!(why[0].starts_with("breaker coupon on order-0 is OPEN"), "{why:?}");
+    actuator.set("coupon", "HALF_OPEN").await;
+    let why = blockers(again(&stage).await);
+    assert!(
+        why[0].starts_with("breaker coupon on order-0 is HALF_OPEN"),
+        "{why:?}"
+    );
     // A person's decision is taken as it is.
     actuator.set("coupon", "FORCED_OPEN").await;
     let Again::Changed { changed, .. } = again(&stage).await else {
@@ -150,5 +156,81 @@ async fn a_breaker_that_has_opened_by_itself_blocks() {
     assert_eq!(
         told(&changed),
         ["breaker coupon on order-0: CLOSED → FORCED_OPEN"]
+    );
+}
+
+#[tokio::test]
+async fn a_flag_of_another_value_is_named_and_what_moves_is_not_compared_at_the_end() {
+    let redis = redis_server(&[]).await;
+    redis
+        .set(&[
+            "degrade:order:edited",
+            "degrade:order:gone",
+            "degrade:order:still",
+        ])
+        .await;
+    let mut stage = stage(flags::at(&redis.address, None), flags::playbook(10))
+        .with_snapshot_read()
+        .await;
+    redis.ask(&["SET", "degrade:order:edited", "by hand"]).await;
+    let edited = "flag degrade:order:edited in Redis main: as preflight found it → its value is another; not compared at the end";
+    let Again::Changed { changed, .. } = again(&stage).await else {
+        panic!("somebody has edited it");
+    };
+    assert_eq!(told(&changed), [edited]);
+    redis.ask(&["DEL", "degrade:order:gone"]).await;
+    let Again::Changed { snapshot, changed } = again(&stage).await else {
+        panic!("somebody has edited it");
+    };
+    let gone = "flag degrade:order:gone in Redis main: there → not there";
+    assert_eq!(told(&changed), [gone, edited]);
+    stage.scene.snapshot = Arc::new(*snapshot);
+    redis.ask(&["SET", "degrade:order:edited", "moves on"]).await;
+    assert!(left_behind(&stage.scene).await.is_empty(), "it moves by itself");
+    redis.ask(&["SET", "degrade:order:still", "changed"]).await;
+    let left = left_behind(&stage.scene).await;
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert!(left[0].what.starts_with("flag degrade:order:still"), "{left:?}");
+}
+
+#[tokio::test]
+async fn a_breaker_that_was_open_before_the_baseline_blocks_nothing() {
+    let actuator = Actuator::with(&[("coupon", "OPEN")]).await;
+    let stand = Stand::start(actuator.router()).await;
+    let environment = environment(&[("order", "order-0", &stand.address)]);
+    let stage = stage(environment, breakers(&["coupon"], via_app()));
+    let stage = stage.with_snapshot_read().await;
+    actuator.set("coupon", "HALF_OPEN").await;
+    let Again::Changed { changed, .. } = again(&stage).await else {
+        panic!("it is half open now");
+    };
+    assert_eq!(told(&changed), ["breaker coupon on order-0: OPEN → HALF_OPEN"]);
+}
+
+#[tokio::test]
+async fn a_server_that_went_down_during_the_baseline_blocks_and_is_named() {
+    let there = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = there.local_addr().unwrap().to_string();
+    let setting = Setting {
+        servers: Some(&address),
+        checked: true,
+        ..Setting::default()
+    };
+    let part = haproxy_with(setting).await;
+    let stage = stage(
+        gateway::one_target("order-0"),
+        gateway::playbook(&part.admin, Span::ZERO),
+    );
+    let stage = stage.with_snapshot_read().await;
+    assert!(stage.scene.snapshot.gateway[0].running);
+    drop(there);
+    until("the server is down", async || {
+        !gateway::server(&stage, &part.admin, "order-0").await.running
+    })
+    .await;
+    let why = blockers(again(&stage).await);
+    assert!(
+        why.len() == 1 && why[0].contains("order-0 at gateway") && why[0].contains("is DOWN"),
+        "{why:?}"
     );
 }
