@@ -259,3 +259,60 @@ async fn keys_that_are_no_text_are_kept_and_deleted_by_their_bytes() {
         [Key::new(&b"degrade:order:\xfe'kept"[..])]
     );
 }
+
+#[tokio::test]
+async fn a_flag_of_another_type_and_more_than_are_named_are_left() {
+    let redis = redis_server(&[]).await;
+    let keys: Vec<String> = (0..23).map(|n| format!("degrade:order:{n}")).collect();
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    redis.set(&keys).await;
+    let stage = ready(&redis, 100).await;
+    assert!(left_behind(&stage.scene).await.is_empty());
+    redis.ask(&["DEL", "degrade:order:7"]).await;
+    redis.ask(&["RPUSH", "degrade:order:7", "1"]).await;
+    let left = left_behind(&stage.scene).await;
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert!(
+        left[0].why.contains("its type is list now, and was string"),
+        "{left:?}"
+    );
+    for key in &keys {
+        redis.ask(&["DEL", key]).await;
+    }
+    let left = left_behind(&stage.scene).await;
+    assert_eq!(left.len(), 21, "{left:?}");
+    assert!(left[20].what.starts_with("3 more flags"), "{left:?}");
+}
+
+#[tokio::test]
+async fn whether_flags_of_before_are_what_they_were_is_not_known_if_they_cannot_be_read() {
+    let redis = redis_server(&[]).await;
+    redis.set(&["degrade:order:old"]).await;
+    let stage = ready(&redis, 100).await;
+    redis.ask(&["ACL", "SETUSER", "default", "-type"]).await;
+    let left = left_behind(&stage.scene).await;
+    assert_eq!(
+        (left.len(), left[0].certainty),
+        (1, Certainty::Unknown),
+        "{left:?}"
+    );
+    assert!(
+        left[0].what.starts_with("1 flags in Redis main, older"),
+        "{left:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_flag_that_has_become_too_large_to_be_read_is_neither_as_before_nor_called_changed() {
+    let redis = redis_server(&[]).await;
+    redis.set(&["degrade:order:old"]).await;
+    let stage = ready(&redis, 100).await;
+    redis.ask(&["SETRANGE", "degrade:order:old", "100000", "x"]).await;
+    let left = left_behind(&stage.scene).await;
+    assert_eq!(
+        (left.len(), left[0].certainty),
+        (1, Certainty::Unknown),
+        "{left:?}"
+    );
+    assert!(left[0].why.contains("can no longer be read"), "{left:?}");
+}
