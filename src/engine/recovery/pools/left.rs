@@ -14,7 +14,7 @@ use crate::{
 };
 
 use super::{
-    queries,
+    all_queries,
     restart::{by_hand, is_ready},
 };
 
@@ -23,7 +23,8 @@ pub(in crate::engine::recovery) async fn not_as_before(scene: &Scene) -> Vec<Lef
     let mut left = Vec::new();
     let mut restarted = Vec::new();
     for pool in &scene.plan.drill.recovery.pools {
-        for (query, who) in queries(scene, pool) {
+        // By whichever it was given up: a series that has gone or come since has not made it idle.
+        for (query, who) in all_queries(scene, pool) {
             if scene.bus.is_stuck(&query) {
                 left.extend(still_busy(scene, pool, &query, &who));
             }

@@ -124,18 +124,24 @@ pub(super) fn whole(pool: &PoolDrain) -> Query {
 }
 
 /// The queries that a pool is judged by: one for each target, if the metric has a series of any of them; else the whole.
-pub(super) fn queries<'a>(scene: &'a Scene, pool: &PoolDrain) -> Vec<(Query, Vec<&'a InstanceName>)> {
-    let targets = &scene.plan.drill.targets.instances;
-    let each = targets.iter().map(|i| (whole(pool).of_instance(i), vec![i]));
-    let each: Vec<_> = each.collect();
+fn queries<'a>(scene: &'a Scene, pool: &PoolDrain) -> Vec<(Query, Vec<&'a InstanceName>)> {
+    let mut each = all_queries(scene, pool);
+    let as_one = each.pop();
     let has_series = |query: &Query| {
         let reading = scene.bus.reading(query);
         reading.is_some_and(|r| !matches!(r.value, Err(Gap::NoSeries { .. } | Gap::Source(_))))
     };
     match each.iter().any(|(query, _)| has_series(query)) {
         true => each,
-        false => vec![(whole(pool), targets.iter().collect())],
+        false => as_one.into_iter().collect(),
     }
+}
+
+/// Every query by which a pool may be read: of each instance alone, and last of all together.
+fn all_queries<'a>(scene: &'a Scene, pool: &PoolDrain) -> Vec<(Query, Vec<&'a InstanceName>)> {
+    let targets = &scene.plan.drill.targets.instances;
+    let each = targets.iter().map(|i| (whole(pool).of_instance(i), vec![i]));
+    each.chain([(whole(pool), targets.iter().collect())]).collect()
 }
 
 /// Waits for all pools, all at the same time. What a load balancer brings back meanwhile is taken out again.
