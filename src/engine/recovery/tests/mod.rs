@@ -11,6 +11,7 @@ mod gateway_luck;
 mod gateway_restore;
 mod haproxy_part;
 mod pools;
+mod pools_left;
 mod preflight;
 mod redis_luck;
 mod redis_places;

@@ -11,7 +11,7 @@ use crate::model::{
     playbook::{PoolDrain, Restart},
 };
 
-fn playbook(wait: Span) -> Playbook {
+pub(super) fn playbook(wait: Span) -> Playbook {
     Playbook {
         pools: vec![PoolDrain {
             metric: MetricId::new("order_threads_busy").unwrap(),
@@ -179,7 +179,7 @@ fn two_orders(a: &str, b: &str) -> Environment {
 }
 
 /// A fresh sample at each look, told apart by instance.
-fn by_instance(busy: impl Fn(&str) -> f64 + Send + Sync + 'static) -> impl FnOnce(&mut Ledger) {
+pub(super) fn by_instance(busy: impl Fn(&str) -> f64 + Send + Sync + 'static) -> impl FnOnce(&mut Ledger) {
     let looks = AtomicU64::new(0);
     move |ledger| {
         ledger.reading = Box::new(move |query| {
