@@ -4,7 +4,15 @@ use super::{
     stand::{Queue, Stand},
     *,
 };
-use crate::model::playbook::RetryQueue;
+use crate::{
+    drivers::kafka::LANDS_WITHIN,
+    model::{
+        environment::Kafka,
+        ids::ServerName,
+        playbook::{KafkaQueue, OffsetReset, QueueHold, RetryQueue},
+        snapshot::RetryQueueSeen,
+    },
+};
 
 pub(super) fn playbook(address: &str, rate: f64, within: Span) -> Playbook {
     Playbook {
@@ -145,4 +153,57 @@ async fn a_bad_guard_holds_the_queue_again_until_it_is_well() {
     };
     let (end, ()) = tokio::join!(release_retry(&stage.scene), calm_down);
     assert_eq!(end.state, StepState::Done, "{}", end.detail);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_read_waits_until_no_unanswered_change_of_a_quota_can_land() {
+    let cluster = ServerName::new("events").unwrap();
+    let mut environment = environment(&[]);
+    let nowhere = Kafka {
+        bootstrap: vec![super::stand::nobody().await],
+        tls: None,
+        sasl: None,
+    };
+    environment.kafka.insert(cluster.clone(), nowhere);
+    let queue = KafkaQueue {
+        cluster: cluster.clone(),
+        topic: "retry".into(),
+        group: "coupons".into(),
+        reset: OffsetReset::Earliest,
+        user: None,
+        clients: vec!["a".into()],
+        rate: 50.0,
+        within: Span::seconds(60),
+        hold: QueueHold::Quota,
+    };
+    let book = Playbook {
+        retry_queues: vec![RetryQueue::Kafka(queue)],
+        ..nothing_to_do()
+    };
+    let mut stage = stage(environment, book);
+    let before = RetryQueueSeen {
+        entry: 0,
+        backlog: 0,
+        held: false,
+        rate: None,
+        quotas: Vec::new(),
+        groups: Vec::new(),
+    };
+    stage.scene.snapshot = Arc::new(Snapshot {
+        retry_queues: vec![before],
+        ..Snapshot::default()
+    });
+    let landed = async || {
+        let begin = Instant::now();
+        super::super::queues::landed(&stage.scene).await;
+        begin.elapsed()
+    };
+    assert_eq!(
+        landed().await,
+        std::time::Duration::ZERO,
+        "every change was answered"
+    );
+    stage.scene.drivers.unanswered().note(&cluster);
+    assert!(landed().await >= LANDS_WITHIN);
+    assert_eq!(landed().await, std::time::Duration::ZERO, "once is enough");
 }
