@@ -3,6 +3,7 @@
 use axum::{
     Json, Router,
     extract::State,
+    http::StatusCode,
     routing::{get, post},
 };
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ use tokio::sync::Mutex;
 use super::{stand::Stand, *};
 use crate::model::playbook::Breakers;
 
-/// The rules in memory, and what a set is answered.
+/// The rules in memory, and what a set is answered; nothing is an error of the server.
 #[derive(Clone)]
 struct Api {
     rules: Arc<Mutex<Vec<Value>>>,
@@ -32,7 +33,10 @@ impl Api {
                     let form = reqwest::Url::parse(&format!("http://form/?{form}")).unwrap();
                     let data = form.query_pairs().find(|(key, _)| key == "data").unwrap().1;
                     *api.rules.lock().await = serde_json::from_str(&data).unwrap();
-                    *api.says.lock().await
+                    match *api.says.lock().await {
+                        "" => Err(StatusCode::INTERNAL_SERVER_ERROR),
+                        says => Ok(says),
+                    }
                 }),
             )
             .with_state(self.clone())
@@ -114,4 +118,20 @@ async fn the_next_keeper_does_not_take_a_list_in_memory_for_one_that_was_put_bac
     *api.says.lock().await = "success";
     assert_eq!(breakers_open(&stage.scene).await.state, StepState::Done);
     assert!(left_behind(&stage.scene).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_list_that_stands_after_a_set_that_failed_is_not_called_put_back() {
+    let (api, _stand, stage) = ready().await;
+    *api.rules.lock().await = vec![rule(9.0)];
+    *api.says.lock().await = "";
+    let end = breakers_open(&stage.scene).await;
+    assert_eq!(*api.rules.lock().await, [rule(1.0)], "in memory it stands");
+    assert_eq!(
+        (end.state, end.leftovers.len()),
+        (StepState::Failed, 1),
+        "{}",
+        end.detail
+    );
+    assert_eq!(end.leftovers[0].certainty, Certainty::Unknown);
 }
