@@ -258,6 +258,19 @@ async fn a_node_of_a_cluster_is_no_server_of_its_own_whatever_lies_on_it() {
 }
 
 #[tokio::test]
+async fn a_node_of_a_cluster_is_known_by_any_one_question_that_it_answers() {
+    for unknown in [["INFO", "CLUSTER"], ["HELLO", "CLUSTER"], ["HELLO", "INFO"]] {
+        let renamed = unknown.map(|word| ["--rename-command", word, ""]).concat();
+        let node = redis_server(&[&["--cluster-enabled", "yes"], &renamed[..]].concat()).await;
+        let said = refused_at(&node).await;
+        assert!(
+            said.contains("write `cluster: {addresses:"),
+            "without {unknown:?}: {said}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_sentinel_is_no_server_of_flags() {
     let said = refused_at(&watched().await.sentinel).await;
     assert!(said.contains("write `sentinel: {master: NAME"), "{said}");
