@@ -2,7 +2,7 @@
 
 use allclear::{
     console::{Screen, render_text},
-    model::text::Lang,
+    model::{event::Body, phase::Phase, text::Lang, time::Span},
 };
 
 use crate::story::Story;
@@ -75,4 +75,26 @@ fn a_blind_guard_leaves_room_for_when_the_run_may_arm() {
      BASELINE 07:44/10:00   earliest arm 14:01:13      guard BLIND 2/3  watching: 1
      静默观察 07:44/10:00   未注入   最早发起 14:01:13       守护 失明 2/3  观看: 1
     ");
+}
+
+#[test]
+fn how_long_a_step_takes_is_told_to_the_nearest_second() {
+    let mut story = Story::preflight();
+    story.say(Body::Phase {
+        phase: Phase::Running,
+        until: None,
+    });
+    for (begins_late, takes) in [(40, "02:00"), (499, "02:00"), (501, "01:59")] {
+        let until = story.now() + Span::seconds(120);
+        story.wait(begins_late).say(Body::StepStarted {
+            step: 0,
+            until,
+            source_ms: 0,
+        });
+        let screen = render_text(&story.view(), Screen::Sheet, 80, 24, Lang::En);
+        assert!(
+            screen.contains(&format!(" 00:00/{takes}")),
+            "{begins_late} ms late:\n{screen}"
+        );
+    }
 }
