@@ -4,8 +4,9 @@ use allclear::{
     model::{
         amount::Level,
         event::{Body, GuardState, Health, Outcome},
+        phase::Phase,
         recovery::{Milestone, Recovered},
-        sample::Reading,
+        sample::{Gap, Reading},
         time::{Moment, Span},
     },
     view::{Ending, FaultState, MAX_LINES, RunView},
@@ -54,13 +55,25 @@ fn a_limit_relative_to_the_baseline_is_no_blind_guard_while_the_baseline_is_watc
     let mut story = Story::baseline();
     story.say(read_without_a_limit());
     assert!(story.view().worst_guard().is_none());
-    let mut story = Story::running();
+    // Without another guard that is worse.
+    let mut story = Story::preflight();
+    story.say(Body::Phase {
+        phase: Phase::Running,
+        until: None,
+    });
     story.say(read_without_a_limit());
     let view = story.view();
     assert!(
         view.worst_guard().is_some(),
         "a guard without its limit, once faults may be made"
     );
+    let mut story = Story::baseline();
+    let Body::Guard(mut unread) = read_without_a_limit() else {
+        unreachable!()
+    };
+    unread.reading.value = Err(Gap::NoSample);
+    story.say(Body::Guard(unread));
+    assert!(story.view().worst_guard().is_some(), "it is not read at all");
 }
 
 #[test]
