@@ -11,7 +11,7 @@ use crate::{
     model::{
         amount::Level,
         event::Event,
-        ids::{CommandName, InstanceName, MetricId, ServerName},
+        ids::{ClusterName, CommandName, InstanceName, MetricId, ServerName},
         phase::{Cause, Phase},
         plan::Purpose,
         playbook::{Command, How, Playbook, PoolDrain, Restart, RetryQueue, SentinelRules},
@@ -154,7 +154,7 @@ async fn whatever_a_dead_keeper_was_about_to_change_is_in_doubt_for_the_next() {
     engine.take_over(facts, Vec::new(), lost());
     assert!(engine.repaired_before);
     let may_land = |cluster: &str| {
-        let cluster = ServerName::new(cluster).unwrap();
+        let cluster = ClusterName::Kafka(ServerName::new(cluster).unwrap());
         engine.drivers.unanswered().may_land_for(&cluster)
     };
     assert!(may_land("events").is_some() && may_land("other").is_none());

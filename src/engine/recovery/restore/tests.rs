@@ -98,6 +98,7 @@ fn all_read() -> Snapshot {
         address: "127.0.0.1:10911".into(),
         enabled: true,
         config: "{}".into(),
+        beside: 0,
     }];
     Snapshot {
         retry_queues: vec![
@@ -128,6 +129,7 @@ fn all_read() -> Snapshot {
                 replicas: 2,
                 ready: 2,
             }],
+            route: None,
         },
         ..Snapshot::default()
     }

@@ -5,10 +5,10 @@ use super::{
     *,
 };
 use crate::{
-    drivers::kafka::LANDS_WITHIN,
+    drivers::unanswered::LANDS_WITHIN,
     model::{
         environment::Kafka,
-        ids::ServerName,
+        ids::{ClusterName, ServerName},
         playbook::{KafkaQueue, OffsetReset, QueueHold, RetryQueue},
         snapshot::RetryQueueSeen,
     },
@@ -203,7 +203,11 @@ async fn the_last_read_waits_until_no_unanswered_change_of_a_quota_can_land() {
         std::time::Duration::ZERO,
         "every change was answered"
     );
-    stage.scene.drivers.unanswered().note(&cluster);
+    stage
+        .scene
+        .drivers
+        .unanswered()
+        .note(&ClusterName::Kafka(cluster));
     assert!(landed().await >= LANDS_WITHIN);
     assert_eq!(landed().await, std::time::Duration::ZERO, "once is enough");
 }
