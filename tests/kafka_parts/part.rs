@@ -30,7 +30,7 @@ pub async fn shared() -> Arc<Broker> {
 
 impl Broker {
     pub async fn start() -> Broker {
-        let port = free_ports(20_000, 5, &[0, 1, 2, 3, 4]);
+        let port = free_ports(&[0, 1, 2, 3, 4]);
         let broker = Broker {
             script: Script::new("kafka", vec![("PART_PORT", port.to_string())]),
             port,

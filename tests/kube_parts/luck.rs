@@ -144,6 +144,7 @@ async fn a_user_who_may_only_read_sees_what_is_left_and_changes_nothing() {
 }
 
 #[tokio::test]
+#[ignore = "minutes: scripts/test all"]
 async fn an_api_server_that_restarts_in_mid_step_is_waited_for() {
     let cluster = Cluster::start().await;
     cluster.service("restarting", 3).await;

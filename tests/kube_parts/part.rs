@@ -31,7 +31,7 @@ pub async fn shared() -> Arc<Cluster> {
 
 impl Cluster {
     pub async fn start() -> Cluster {
-        let port = free_ports(20_000, 5, &[0, 1, 2, 3, 4]);
+        let port = free_ports(&[0, 1, 2, 3, 4]);
         let cluster = Cluster {
             script: Script::new("kubernetes", vec![("PART_PORT", port.to_string())]),
             port,

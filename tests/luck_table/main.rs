@@ -10,6 +10,7 @@
 #![allow(clippy::print_stdout, reason = "a table of minutes says how far it is")]
 
 mod cell;
+mod cells;
 mod healthy;
 mod http;
 mod kafka_wire;
@@ -24,15 +25,22 @@ mod row;
 mod rows;
 mod table;
 
-use std::panic::AssertUnwindSafe;
+use std::{panic::AssertUnwindSafe, rc::Rc};
 
-use futures::{FutureExt, future::LocalBoxFuture};
-use tokio::task::LocalSet;
+use futures::{
+    FutureExt,
+    future::{LocalBoxFuture, join_all},
+};
+use tokio::{
+    sync::Semaphore,
+    task::{LocalSet, spawn_local},
+    time::Instant,
+};
 
 use self::{
     cell::Case,
+    cells::Cells,
     healthy::Healthy,
-    luck::{Luck, Moment},
     row::Row,
     rows::{
         haproxy::Haproxy,
@@ -46,8 +54,11 @@ use self::{
         resilience4j::{Resilience4j, Via},
         sentinel::Sentinel,
     },
-    table::{Got, Line, head},
+    table::{Line, head},
 };
+
+/// So many parts start at once: more of them would take the machine from those that are at work.
+static STARTS: Semaphore = Semaphore::const_new(2);
 
 /// Whether a variable that lists beginnings of names lets this one be tried.
 fn is_asked_for(variable: &str, name: &str) -> bool {
@@ -57,78 +68,81 @@ fn is_asked_for(variable: &str, name: &str) -> bool {
     }
 }
 
-/// All cells of one driver, one after another.
-async fn line<R: Row>(name: &'static str, start: impl Future<Output = R>) -> Option<Line> {
+/// All cells of one driver, on so many stands side by side: each has a part of its own.
+async fn line<R, F>(name: &'static str, stands: usize, start: impl Fn() -> F + Copy + 'static) -> Option<Line>
+where
+    R: Row + 'static,
+    F: Future<Output = R> + 'static,
+{
     if !is_asked_for("ROWS", name) {
         return None;
     }
-    let began = tokio::time::Instant::now();
-    let started = async { tokio::join!(start, Healthy::start()) };
-    let Ok((row, healthy)) = AssertUnwindSafe(started).catch_unwind().await else {
-        let failed =
-            Luck::ALL.map(|_| Got::Ended(vec![(Moment::Before, Err("its part does not start".into()))]));
-        return Some(Line {
-            name,
-            cells: failed.into(),
-        });
-    };
-    println!("{name}: its part is up after {:.0?}", began.elapsed());
-    let mut cells = Vec::new();
-    for luck in Luck::ALL {
-        if let Some(why) = row.cannot(luck) {
-            cells.push(Got::Cannot(why));
-            continue;
-        }
-        if !is_asked_for("LUCKS", &luck.to_string()) {
-            cells.push(Got::NotTried);
-            continue;
-        }
-        let mut ended = Vec::new();
-        for moment in luck.moments().iter().copied() {
-            let case = Case {
-                row: &row,
-                healthy: &healthy,
-                luck,
-                moment,
-            };
-            let began = tokio::time::Instant::now();
-            let panicked = |_| Err("it panicked: see above".to_owned());
-            let got = AssertUnwindSafe(case.carried_out())
-                .catch_unwind()
-                .await
-                .unwrap_or_else(panicked);
-            let shown = got.as_ref().map_err(|why| why.lines().next().unwrap_or_default());
-            println!(
-                "{name} × {luck} ({moment:?}): {shown:?} after {:.0?}",
-                began.elapsed()
-            );
-            case.is_over().await;
-            ended.push((moment, got));
-        }
-        cells.push(Got::Ended(ended));
+    let cells = Rc::new(Cells::that(|luck| is_asked_for("LUCKS", &luck.to_string())));
+    let stand = |_| spawn_local(stand(name, start, cells.clone()));
+    let stands: Vec<_> = (0..stands).map(stand).collect();
+    for ended in join_all(stands).await {
+        ended.expect("a stand never panics");
     }
-    Some(Line { name, cells })
+    Some(cells.line(name))
+}
+
+/// Tries the cells that no other stand has taken.
+async fn stand<R: Row, F: Future<Output = R>>(name: &'static str, start: impl Fn() -> F, cells: Rc<Cells>) {
+    let began = Instant::now();
+    let turn = STARTS.acquire().await.expect("never closed");
+    let started = async { tokio::join!(start(), Healthy::start()) };
+    let Ok((row, healthy)) = AssertUnwindSafe(started).catch_unwind().await else {
+        cells.no_stand("its part does not start");
+        return;
+    };
+    drop(turn);
+    println!("{name}: a part is up after {:.0?}", began.elapsed());
+    while let Some((luck, moment)) = cells.next() {
+        if let Some(why) = row.cannot(luck) {
+            cells.cannot(luck, why);
+            continue;
+        }
+        let case = Case {
+            row: &row,
+            healthy: &healthy,
+            luck,
+            moment,
+        };
+        let began = Instant::now();
+        let panicked = |_| Err("it panicked: see above".to_owned());
+        let got = AssertUnwindSafe(case.carried_out())
+            .catch_unwind()
+            .await
+            .unwrap_or_else(panicked);
+        let shown = got.as_ref().map_err(|why| why.lines().next().unwrap_or_default());
+        println!(
+            "{name} × {luck} ({moment:?}): {shown:?} after {:.0?}",
+            began.elapsed()
+        );
+        case.is_over().await;
+        cells.ended(luck, moment, got);
+    }
 }
 
 #[tokio::test]
 async fn every_driver_in_every_bad_luck_tells_the_truth() {
     let rows: Vec<LocalBoxFuture<'_, Option<Line>>> = vec![
-        line("HAProxy", Haproxy::start()).boxed_local(),
-        line("Redis flags, one server", RedisOne::start()).boxed_local(),
-        line("Redis flags, cluster", RedisCluster::start()).boxed_local(),
-        line("Kafka quota", Kafka::start()).boxed_local(),
-        line("retry queue over HTTP", Queue::start()).boxed_local(),
-        line("Resilience4j, via app", Resilience4j::start(Via::App)).boxed_local(),
-        line("Resilience4j, via close", Resilience4j::start(Via::Close)).boxed_local(),
-        line("Sentinel rules", Sentinel::start()).boxed_local(),
-        line("pool, restart by program", Pool::start()).boxed_local(),
-        line("step of one's own: request", Request::start()).boxed_local(),
-        line("step of one's own: program", Program::start()).boxed_local(),
+        line("HAProxy", 2, Haproxy::start).boxed_local(),
+        line("Redis flags, one server", 2, RedisOne::start).boxed_local(),
+        line("Redis flags, cluster", 2, RedisCluster::start).boxed_local(),
+        line("Kafka quota", 5, Kafka::start).boxed_local(),
+        line("retry queue over HTTP", 2, Queue::start).boxed_local(),
+        line("Resilience4j, via app", 2, || Resilience4j::start(Via::App)).boxed_local(),
+        line("Resilience4j, via close", 2, || Resilience4j::start(Via::Close)).boxed_local(),
+        line("Sentinel rules", 2, Sentinel::start).boxed_local(),
+        line("pool, restart by program", 2, Pool::start).boxed_local(),
+        line("step of one's own: request", 2, Request::start).boxed_local(),
+        line("step of one's own: program", 2, Program::start).boxed_local(),
     ];
     // Each in a task of its own, so that none waits for the turns of the others.
     let together = LocalSet::new();
     let rows: Vec<_> = rows.into_iter().map(|row| together.spawn_local(row)).collect();
-    let lines = together.run_until(futures::future::join_all(rows)).await;
+    let lines = together.run_until(join_all(rows)).await;
     let lines: Vec<Line> = lines
         .into_iter()
         .filter_map(|line| line.expect("a row never panics"))

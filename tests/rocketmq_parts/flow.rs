@@ -179,6 +179,7 @@ async fn what_somebody_else_changes_meanwhile_stays_and_is_said() {
 }
 
 #[tokio::test]
+#[ignore = "minutes: scripts/test all"]
 async fn two_recoveries_at_once_end_as_before() {
     let part = shared().await;
     let (one, _consumer) = caught_up(&part, "twice", 200.0, Span::seconds(180)).await;
