@@ -107,7 +107,7 @@ impl Cluster {
                 return;
             }
             assert!(tokio::time::Instant::now() < deadline, "kubectl {args}: {now}");
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            tokio::time::sleep(Duration::from_millis(300)).await;
         }
     }
 

@@ -44,7 +44,7 @@ impl Kubelet {
                     };
                     running.entry(pod).or_insert_with(start);
                 }
-                tokio::time::sleep(Duration::from_millis(300)).await;
+                tokio::time::sleep(Duration::from_secs(1)).await;
             }
         }))
     }

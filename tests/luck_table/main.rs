@@ -57,8 +57,8 @@ use self::{
     table::{Line, head},
 };
 
-/// So many parts start at once: more of them would take the machine from those that are at work.
-static STARTS: Semaphore = Semaphore::const_new(2);
+/// So many cells are tried at once. Most of them wait most of their time.
+static CELLS: Semaphore = Semaphore::const_new(14);
 
 /// Whether a variable that lists beginnings of names lets this one be tried.
 fn is_asked_for(variable: &str, name: &str) -> bool {
@@ -89,15 +89,17 @@ where
 /// Tries the cells that no other stand has taken.
 async fn stand<R: Row, F: Future<Output = R>>(name: &'static str, start: impl Fn() -> F, cells: Rc<Cells>) {
     let began = Instant::now();
-    let turn = STARTS.acquire().await.expect("never closed");
     let started = async { tokio::join!(start(), Healthy::start()) };
     let Ok((row, healthy)) = AssertUnwindSafe(started).catch_unwind().await else {
         cells.no_stand("its part does not start");
         return;
     };
-    drop(turn);
     println!("{name}: a part is up after {:.0?}", began.elapsed());
-    while let Some((luck, moment)) = cells.next() {
+    loop {
+        let _turn = CELLS.acquire().await.expect("never closed");
+        let Some((luck, moment)) = cells.next() else {
+            return;
+        };
         if let Some(why) = row.cannot(luck) {
             cells.cannot(luck, why);
             continue;

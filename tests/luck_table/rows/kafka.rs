@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::{
     kafka_wire::{quota, set_quota},
     luck::Luck,
-    part::{ports, script, tool, until},
+    part::{ports, script, starts, tool, until},
     parts_support::Script,
     proxy::{Place, Proxy},
     row::{PATIENCE, PATIENT, Row},
@@ -45,7 +45,7 @@ impl Kafka {
             ("PART_ADVERTISE_SASL", (base + 5).to_string()),
         ];
         let part = script("kafka", settings, &["down"]);
-        part.does(&["up"], &[]).await;
+        starts(&part, &["up"]).await;
         let kafka = Self {
             part,
             port: base,
