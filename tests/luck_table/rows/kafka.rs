@@ -7,7 +7,6 @@ use allclear::{
     model::{
         environment::SecretRef,
         secret::{SecretText, Secrets},
-        time::Span,
         undo::ChangeIntent,
     },
 };
@@ -124,12 +123,7 @@ impl Row for Kafka {
         match luck {
             // Taking a right away by Kafka's own tool takes its time as well.
             Luck::Refuses => PATIENT,
-            // A broker whose machine is busy takes a moment to log somebody in.
-            _ => Patience {
-                call: Span::seconds(3),
-                step: Span::seconds(5),
-                ..PATIENCE
-            },
+            _ => PATIENCE,
         }
     }
 
