@@ -5,6 +5,7 @@ use std::{
     path::PathBuf,
     process::{Command, Stdio},
     sync::Arc,
+    time::Duration,
 };
 
 use allclear::model::{
@@ -12,6 +13,12 @@ use allclear::model::{
     ids::ServerName,
     playbook::{KafkaQueue, OffsetReset, QueueHold},
     time::Span,
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::{Instant, timeout},
 };
 
 use crate::parts_support::{Process, Script, Shared, free_ports, run, typed};
@@ -36,7 +43,26 @@ impl Broker {
             port,
         };
         broker.part("up").await;
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !broker.coordinates().await {
+            assert!(Instant::now() < deadline, "no coordinator of groups");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
         broker
+    }
+
+    /// Whether it knows who coordinates a group: FindCoordinator. The first time that it is asked it makes the topic of all
+    /// groups' offsets, and has no answer meanwhile.
+    async fn coordinates(&self) -> bool {
+        let ask = async {
+            let mut stream = TcpStream::connect(self.address()).await?;
+            let asked: &[u8] = &[0, 10, 0, 0, 0, 0, 0, 1, 0xff, 0xff, 0, 3, b'a', b'n', b'y'];
+            stream.write_u32(asked.len() as u32).await?;
+            stream.write_all(asked).await?;
+            let (_length, _id) = (stream.read_u32().await?, stream.read_u32().await?);
+            stream.read_u16().await
+        };
+        matches!(timeout(Duration::from_secs(5), ask).await, Ok(Ok(0)))
     }
 
     /// `up`, `down` or `kill`.
