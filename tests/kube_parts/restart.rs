@@ -17,7 +17,8 @@ use crate::{
     stage::{OF_STATEFUL_SET, PATIENCE, restarts},
 };
 
-const WAIT: Span = Span::seconds(2);
+/// Until a pool is stuck, and that it has to be idle after its restart: the latter is seen by kubectl on a busy machine.
+const WAIT: Span = Span::seconds(8);
 
 /// The pool, stuck so far, is idle as soon as the pod has another UID.
 async fn idle_once_replaced(cluster: &Cluster, staged: &Staged, pod: &str, old: &str) {
