@@ -4,10 +4,7 @@ use std::time::Duration;
 
 use allclear::{
     drivers::kafka::KafkaCluster,
-    model::{
-        playbook::{KafkaQueue, RetryQueue},
-        quota::Payer,
-    },
+    model::playbook::{KafkaQueue, RetryQueue},
 };
 use tokio::time::Instant;
 
@@ -32,15 +29,6 @@ impl Staged {
             .position(&queue.topic, &queue.group, queue.reset)
             .await;
         seen.map_or(u64::MAX, |p| p.backlog())
-    }
-
-    /// Waits until the broker tells this quota: what was set a moment ago is not in its own view at once.
-    pub async fn until_quota(&self, payer: &Payer, bytes: Option<f64>) {
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while self.cluster().quota(payer).await.ok() != Some(bytes) {
-            assert!(Instant::now() < deadline, "quota {bytes:?}");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
     }
 
     /// Waits until the backlog is as wanted.

@@ -8,11 +8,15 @@ use std::{
     time::Duration,
 };
 
-use allclear::model::{
-    environment::Kafka,
-    ids::ServerName,
-    playbook::{KafkaQueue, OffsetReset, QueueHold},
-    time::Span,
+use allclear::{
+    drivers::kafka::KafkaCluster,
+    model::{
+        environment::Kafka,
+        ids::ServerName,
+        playbook::{KafkaQueue, OffsetReset, QueueHold},
+        quota::Payer,
+        time::Span,
+    },
 };
 
 use tokio::{
@@ -140,6 +144,15 @@ impl Broker {
         let log = fs::File::create(self.file(&format!("{client}.log"))).unwrap();
         command.stdout(Stdio::null()).stderr(log);
         Process::start(command)
+    }
+}
+
+/// Waits until a broker tells this quota: what was set a moment ago is not in its own view at once.
+pub async fn until_quota(cluster: &KafkaCluster, payer: &Payer, bytes: Option<f64>) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while cluster.quota(payer).await.ok() != Some(bytes) {
+        assert!(Instant::now() < deadline, "quota {bytes:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 

@@ -8,7 +8,7 @@ use allclear::{
 };
 
 use crate::{
-    part::{Broker, queue, shared},
+    part::{Broker, queue, shared, until_quota},
     parts_support::{Process, Staged},
     stage::{Minutes, minutes},
 };
@@ -34,7 +34,7 @@ pub async fn storm(broker: &Broker, staged: &Staged, name: &str, messages: u32, 
         .set_quota(&payer(name), Some(bytes))
         .await
         .unwrap();
-    staged.until_quota(&payer(name), Some(bytes)).await;
+    until_quota(&staged.cluster(), &payer(name), Some(bytes)).await;
     broker.produce(name, messages, 200).await;
     assert!(staged.backlog().await > u64::from(messages) / 2);
 }
@@ -182,7 +182,7 @@ async fn a_release_that_does_not_arrive_keeps_its_rate_and_the_command_by_hand_p
     assert!(left.iter().any(|l| l.why.contains("waiting")), "{left:?}");
     assert!(staged.cluster().quota(&payer("late")).await.unwrap().is_some());
     broker.by_hand(of_quota.by_hand.as_deref().unwrap(), &[]).await;
-    staged.until_quota(&payer("late"), None).await;
+    until_quota(&staged.cluster(), &payer("late"), None).await;
 }
 
 #[tokio::test]

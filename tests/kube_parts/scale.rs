@@ -102,11 +102,11 @@ async fn storm(broker: &Broker, staged: &Staged, name: &str, messages: u32) {
     let kafka = staged.cluster();
     let payer = payer(name);
     kafka.set_quota(&payer, Some(600.0)).await.unwrap();
-    staged.until_quota(&payer, Some(600.0)).await;
+    kafka::until_quota(&staged.cluster(), &payer, Some(600.0)).await;
     broker.produce(name, messages, 200).await;
     assert!(staged.backlog().await > u64::from(messages) / 2);
     kafka.set_quota(&payer, None).await.unwrap();
-    staged.until_quota(&payer, None).await;
+    kafka::until_quota(&staged.cluster(), &payer, None).await;
 }
 
 fn payer(name: &str) -> Payer {

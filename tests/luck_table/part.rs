@@ -39,7 +39,7 @@ pub fn ports(n: u16) -> u16 {
 pub async fn tool(program: impl AsRef<std::ffi::OsStr>, args: &[&str]) -> Option<String> {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null()).kill_on_drop(true);
-    let output = timeout(Duration::from_secs(40), command.output())
+    let output = timeout(Duration::from_secs(120), command.output())
         .await
         .ok()?
         .ok()?;
@@ -82,10 +82,10 @@ pub async fn type_by_hand(line: &str, variables: &[(String, String)]) -> Result<
 
 /// Asks until it holds. The deadline is for a busy machine.
 pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) -> Result<(), String> {
-    let deadline = Instant::now() + Duration::from_secs(40);
+    let deadline = Instant::now() + Duration::from_secs(90);
     while !holds().await {
         if Instant::now() >= deadline {
-            return Err(format!("not within 40 s: {what}"));
+            return Err(format!("not within 90 s: {what}"));
         }
         tokio::time::sleep(Duration::from_millis(40)).await;
     }
