@@ -158,6 +158,8 @@ async fn every_driver_in_every_other_bad_luck_tells_the_truth() {
 }
 
 async fn tell_the_truth(lucks: &'static [Luck]) {
+    // A pool is judged by samples of every second, which a busy machine has not got: all of its lucks are among the others.
+    let of_pools = if lucks == EACH_TIME { &[] } else { &Luck::ALL[..] };
     let rows: Vec<LocalBoxFuture<'_, Option<Line>>> = vec![
         line("HAProxy", lucks, 2, Haproxy::start).boxed_local(),
         line("Redis flags, one server", lucks, 2, RedisOne::start).boxed_local(),
@@ -173,7 +175,7 @@ async fn tell_the_truth(lucks: &'static [Luck]) {
         .boxed_local(),
         line("Sentinel rules", lucks, 1, Sentinel::start).boxed_local(),
         line("Kafka quota", lucks, 3, Kafka::start).boxed_local(),
-        line("pool, restart by program", lucks, 2, Pool::start).boxed_local(),
+        line("pool, restart by program", of_pools, 2, Pool::start).boxed_local(),
         line("step of one's own: request", lucks, 1, Request::start).boxed_local(),
         line("step of one's own: program", lucks, 1, Program::start).boxed_local(),
     ];

@@ -78,10 +78,6 @@ async fn is_held_and_let_go(group: &str, at: RangeInclusive<f64>) {
         end.detail
     );
     let measured = still as f64 / seconds;
-    println!(
-        "asked {rate}/s: {still} messages in {seconds:.1} s, {measured:.1}/s; {}",
-        end.detail
-    );
     assert!(at.contains(&(measured / rate)), "{measured}/s; {}", end.detail);
     assert_eq!(configs(&part, group).await, before, "byte for byte");
     assert_eq!(left_behind(&staged.scene).await, vec![]);
