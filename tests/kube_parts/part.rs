@@ -111,6 +111,14 @@ impl Cluster {
         }
     }
 
+    /// Deletes a pod, and waits for another of its name: `kubectl delete` alone may miss that it went, and wait for ever.
+    pub async fn replace(&self, pod: &str) {
+        let old = self.uid(pod).await;
+        self.kubectl(&format!("delete pod {pod} --wait=false")).await;
+        let args = format!("get pod {pod} --ignore-not-found -o jsonpath={{.metadata.uid}}");
+        self.until(&args, |uid| !uid.is_empty() && uid != old).await;
+    }
+
     /// A StatefulSet of so many Ready pods `APP-0`…, and a Service that finds them by `app` and `serving`.
     pub async fn service(&self, app: &str, replicas: u32) {
         self.apply(format!(

@@ -104,7 +104,7 @@ async fn a_pod_that_was_replaced_since_the_snapshot_is_not_deleted() {
         restarts(OF_STATEFUL_SET, WAIT),
     );
     let staged = staged.ready().await;
-    cluster.kubectl("delete pod replaced-0").await;
+    cluster.replace("replaced-0").await;
     cluster.ready("replaced", 1).await;
     let successor = cluster.uid("replaced-0").await;
     staged.ledger.busy.store(50, Relaxed);
