@@ -26,7 +26,7 @@ mod row;
 mod rows;
 mod table;
 
-use std::{panic::AssertUnwindSafe, rc::Rc};
+use std::{any::Any, panic::AssertUnwindSafe, rc::Rc};
 
 use futures::{
     FutureExt,
@@ -76,7 +76,7 @@ async fn line<R, F>(
     lucks: &'static [Luck],
     stands: usize,
     start: impl Fn() -> F + Copy + 'static,
-) -> Option<Line>
+) -> Option<LineAndStands>
 where
     R: Row + 'static,
     F: Future<Output = R> + 'static,
@@ -89,25 +89,33 @@ where
     }));
     let stand = |_| spawn_local(stand(name, start, cells.clone()));
     let stands: Vec<_> = (0..stands).map(stand).collect();
-    for ended in join_all(stands).await {
-        ended.expect("a stand never panics");
-    }
-    Some(cells.line(name))
+    let stands = join_all(stands).await.into_iter();
+    let stands = stands.map(|ended| ended.expect("a stand never panics"));
+    let stands = stands.collect();
+    Some((cells.line(name), stands))
 }
 
+/// A part that has done its work. To take it down holds up whoever is still at work: it stands until all have ended.
+type Stand = Option<Box<dyn Any>>;
+type LineAndStands = (Line, Vec<Stand>);
+
 /// Tries the cells that no other stand has taken.
-async fn stand<R: Row, F: Future<Output = R>>(name: &'static str, start: impl Fn() -> F, cells: Rc<Cells>) {
+async fn stand<R: Row + 'static, F: Future<Output = R>>(
+    name: &'static str,
+    start: impl Fn() -> F,
+    cells: Rc<Cells>,
+) -> Stand {
     let began = Instant::now();
     let started = async { tokio::join!(start(), Healthy::start()) };
     let Ok((row, healthy)) = AssertUnwindSafe(started).catch_unwind().await else {
         cells.no_stand("its part does not start");
-        return;
+        return None;
     };
     println!("{name}: a part is up after {:.0?}", began.elapsed());
     loop {
         let _turn = CELLS.acquire().await.expect("never closed");
         let Some((luck, moment)) = cells.next() else {
-            return;
+            return Some(Box::new((row, healthy)));
         };
         if let Some(why) = row.cannot(luck) {
             cells.cannot(luck, why);
@@ -160,7 +168,7 @@ async fn every_driver_in_every_other_bad_luck_tells_the_truth() {
 async fn tell_the_truth(lucks: &'static [Luck]) {
     // A pool is judged by samples of every second, which a busy machine has not got: all of its lucks are among the others.
     let of_pools = if lucks == EACH_TIME { &[] } else { &Luck::ALL[..] };
-    let rows: Vec<LocalBoxFuture<'_, Option<Line>>> = vec![
+    let rows: Vec<LocalBoxFuture<'_, Option<LineAndStands>>> = vec![
         line("HAProxy", lucks, 2, Haproxy::start).boxed_local(),
         line("Redis flags, one server", lucks, 2, RedisOne::start).boxed_local(),
         line("Redis flags, cluster", lucks, 3, RedisCluster::start).boxed_local(),
@@ -183,10 +191,9 @@ async fn tell_the_truth(lucks: &'static [Luck]) {
     let together = LocalSet::new();
     let rows: Vec<_> = rows.into_iter().map(|row| together.spawn_local(row)).collect();
     let lines = together.run_until(join_all(rows)).await;
-    let lines: Vec<Line> = lines
-        .into_iter()
-        .filter_map(|line| line.expect("a row never panics"))
-        .collect();
+    let ended = lines.into_iter();
+    let ended = ended.filter_map(|line| line.expect("a row never panics"));
+    let (lines, _stands): (Vec<Line>, Vec<_>) = ended.unzip();
     println!("\n{}", head());
     lines.iter().for_each(|line| println!("{}", line.shown()));
     let failures: Vec<String> = lines.iter().flat_map(Line::failures).collect();
