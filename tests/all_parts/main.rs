@@ -57,6 +57,7 @@ async fn one_key_in_the_middle_of_the_fault_brings_everything_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "minutes: scripts/test all"]
 async fn a_keeper_that_is_killed_in_the_middle_of_the_fault_leaves_nothing() {
     let shop = shop::open().await;
     let place = place(
@@ -86,6 +87,7 @@ fn keeper(place: &Place) -> Pid {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "minutes: scripts/test all"]
 async fn a_flag_that_the_service_sets_again_is_a_leftover() {
     let shop = shop::open().await;
     let changes = [
@@ -110,6 +112,7 @@ async fn a_flag_that_the_service_sets_again_is_a_leftover() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "minutes: scripts/test all"]
 async fn the_same_file_is_rehearsed_and_serves_in_a_real_incident() {
     let shop = shop::open().await;
     let short = [

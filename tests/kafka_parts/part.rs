@@ -5,13 +5,24 @@ use std::{
     path::PathBuf,
     process::{Command, Stdio},
     sync::Arc,
+    time::Duration,
 };
 
-use allclear::model::{
-    environment::Kafka,
-    ids::ServerName,
-    playbook::{KafkaQueue, OffsetReset, QueueHold},
-    time::Span,
+use allclear::{
+    drivers::kafka::KafkaCluster,
+    model::{
+        environment::Kafka,
+        ids::ServerName,
+        playbook::{KafkaQueue, OffsetReset, QueueHold},
+        quota::Payer,
+        time::Span,
+    },
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::{Instant, timeout},
 };
 
 use crate::parts_support::{Process, Script, Shared, free_ports, run, typed};
@@ -30,13 +41,32 @@ pub async fn shared() -> Arc<Broker> {
 
 impl Broker {
     pub async fn start() -> Broker {
-        let port = free_ports(20_000, 5, &[0, 1, 2, 3, 4]);
+        let port = free_ports(&[0, 1, 2, 3, 4]);
         let broker = Broker {
             script: Script::new("kafka", vec![("PART_PORT", port.to_string())]),
             port,
         };
         broker.part("up").await;
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !broker.coordinates().await {
+            assert!(Instant::now() < deadline, "no coordinator of groups");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
         broker
+    }
+
+    /// Whether it knows who coordinates a group: FindCoordinator. The first time that it is asked it makes the topic of all
+    /// groups' offsets, and has no answer meanwhile.
+    async fn coordinates(&self) -> bool {
+        let ask = async {
+            let mut stream = TcpStream::connect(self.address()).await?;
+            let asked: &[u8] = &[0, 10, 0, 0, 0, 0, 0, 1, 0xff, 0xff, 0, 3, b'a', b'n', b'y'];
+            stream.write_u32(asked.len() as u32).await?;
+            stream.write_all(asked).await?;
+            let (_length, _id) = (stream.read_u32().await?, stream.read_u32().await?);
+            stream.read_u16().await
+        };
+        matches!(timeout(Duration::from_secs(5), ask).await, Ok(Ok(0)))
     }
 
     /// `up`, `down` or `kill`.
@@ -114,6 +144,15 @@ impl Broker {
         let log = fs::File::create(self.file(&format!("{client}.log"))).unwrap();
         command.stdout(Stdio::null()).stderr(log);
         Process::start(command)
+    }
+}
+
+/// Waits until a broker tells this quota: what was set a moment ago is not in its own view at once.
+pub async fn until_quota(cluster: &KafkaCluster, payer: &Payer, bytes: Option<f64>) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while cluster.quota(payer).await.ok() != Some(bytes) {
+        assert!(Instant::now() < deadline, "quota {bytes:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 

@@ -8,7 +8,7 @@ use allclear::{
 };
 
 use crate::{
-    part::{Broker, queue, shared},
+    part::{Broker, queue, shared, until_quota},
     parts_support::{Process, Staged},
     stage::{Minutes, minutes},
 };
@@ -34,6 +34,7 @@ pub async fn storm(broker: &Broker, staged: &Staged, name: &str, messages: u32, 
         .set_quota(&payer(name), Some(bytes))
         .await
         .unwrap();
+    until_quota(&staged.cluster(), &payer(name), Some(bytes)).await;
     broker.produce(name, messages, 200).await;
     assert!(staged.backlog().await > u64::from(messages) / 2);
 }
@@ -88,6 +89,7 @@ async fn a_storm_is_held_then_let_go_at_its_rate_and_the_quota_is_as_before() {
 }
 
 #[tokio::test]
+#[ignore = "minutes: scripts/test all"]
 async fn consumers_with_kafkas_defaults_move_in_bursts_that_are_said_and_the_sum_is_right() {
     let broker = shared().await;
     broker.topic("bursts", 3).await;
@@ -180,7 +182,7 @@ async fn a_release_that_does_not_arrive_keeps_its_rate_and_the_command_by_hand_p
     assert!(left.iter().any(|l| l.why.contains("waiting")), "{left:?}");
     assert!(staged.cluster().quota(&payer("late")).await.unwrap().is_some());
     broker.by_hand(of_quota.by_hand.as_deref().unwrap(), &[]).await;
-    assert_eq!(staged.cluster().quota(&payer("late")).await.unwrap(), None);
+    until_quota(&staged.cluster(), &payer("late"), None).await;
 }
 
 #[tokio::test]

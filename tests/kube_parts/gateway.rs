@@ -155,7 +155,7 @@ async fn a_pod_that_was_restarted_meanwhile_is_as_before_by_its_value() {
         .await;
     assert_eq!(drain(&staged.scene, true).await.state, StepState::Done);
     staged.intents();
-    cluster.kubectl("delete pod fresh-0").await;
+    cluster.replace("fresh-0").await;
     cluster.ready("fresh", 2).await;
     let back = traffic(&staged.scene).await;
     assert_eq!(

@@ -31,7 +31,7 @@ pub async fn shared() -> Arc<Cluster> {
 
 impl Cluster {
     pub async fn start() -> Cluster {
-        let port = free_ports(20_000, 5, &[0, 1, 2, 3, 4]);
+        let port = free_ports(&[0, 1, 2, 3, 4]);
         let cluster = Cluster {
             script: Script::new("kubernetes", vec![("PART_PORT", port.to_string())]),
             port,
@@ -107,8 +107,16 @@ impl Cluster {
                 return;
             }
             assert!(tokio::time::Instant::now() < deadline, "kubectl {args}: {now}");
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            tokio::time::sleep(Duration::from_millis(300)).await;
         }
+    }
+
+    /// Deletes a pod, and waits for another of its name: `kubectl delete` alone may miss that it went, and wait for ever.
+    pub async fn replace(&self, pod: &str) {
+        let old = self.uid(pod).await;
+        self.kubectl(&format!("delete pod {pod} --wait=false")).await;
+        let args = format!("get pod {pod} --ignore-not-found -o jsonpath={{.metadata.uid}}");
+        self.until(&args, |uid| !uid.is_empty() && uid != old).await;
     }
 
     /// A StatefulSet of so many Ready pods `APP-0`…, and a Service that finds them by `app` and `serving`.

@@ -17,7 +17,8 @@ use crate::{
     stage::{OF_STATEFUL_SET, PATIENCE, restarts},
 };
 
-const WAIT: Span = Span::seconds(2);
+/// Until a pool is stuck, and that it has to be idle after its restart: the latter is seen by kubectl on a busy machine.
+const WAIT: Span = Span::seconds(8);
 
 /// The pool, stuck so far, is idle as soon as the pod has another UID.
 async fn idle_once_replaced(cluster: &Cluster, staged: &Staged, pod: &str, old: &str) {
@@ -103,7 +104,7 @@ async fn a_pod_that_was_replaced_since_the_snapshot_is_not_deleted() {
         restarts(OF_STATEFUL_SET, WAIT),
     );
     let staged = staged.ready().await;
-    cluster.kubectl("delete pod replaced-0").await;
+    cluster.replace("replaced-0").await;
     cluster.ready("replaced", 1).await;
     let successor = cluster.uid("replaced-0").await;
     staged.ledger.busy.store(50, Relaxed);

@@ -147,10 +147,11 @@ impl<R: Row> Case<'_, R> {
         ended
     }
 
-    /// For each change: the keeper dies before it is made, the next one dies at its own once that is made, and the third
-    /// goes on to its end. Gives the worst end.
+    /// For each change of this half: the keeper dies before it is made, the next one dies at its own once that is made, and the
+    /// third goes on to its end. Gives the worst end.
     async fn killed(&self, fresh: &Run, before: &str) -> Result<Recovered, String> {
-        let (mut worst, mut nth, mut is_first) = (Recovered::Recovered, 1, true);
+        let first = if self.moment == Moment::Even { 2 } else { 1 };
+        let (mut worst, mut nth, mut is_first) = (Recovered::Recovered, first, true);
         let mut is_too_late = false;
         while nth <= DEATHS {
             if !mem::replace(&mut is_first, false) {
@@ -194,7 +195,7 @@ impl<R: Row> Case<'_, R> {
             if deaths == 0 {
                 return Ok(worst);
             }
-            nth += 1;
+            nth += 2;
         }
         Err(format!("more than {DEATHS} changes"))
     }

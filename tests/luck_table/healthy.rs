@@ -56,7 +56,7 @@ impl Healthy {
         let check = format!("redis-cli -p {port} GET last | grep -qx done");
         json!({
             "flags": [{"redis": {"server": "healthy", "pattern": "healthy:*", "at_most": 100}}],
-            "commands": [{"name": "last", "after": "release", "timeout": 5000, "how": {"run": {
+            "commands": [{"name": "last", "after": "release", "timeout": 15_000, "how": {"run": {
                 "run": ["redis-cli", "-p", port.to_string(), "SET", "last", "done"],
                 "check": ["sh", "-c", check]
             }}}]

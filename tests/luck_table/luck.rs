@@ -32,6 +32,10 @@ pub enum Moment {
     Before,
     /// When the first change of this part is written down and not yet made.
     MidStep,
+    /// At the first change, the third, and so on.
+    Odd,
+    /// At the second change, the fourth, and so on.
+    Even,
 }
 
 impl Luck {
@@ -55,11 +59,12 @@ impl Luck {
         )
     }
 
-    /// Those that last are tried from the beginning and from the first change on.
+    /// Those that last are tried from the beginning and from the first change on; death at each change is two halves.
     pub fn moments(self) -> &'static [Moment] {
         match self {
             _ if self.lasts() => &[Moment::Before, Moment::MidStep],
             Luck::Restarts | Luck::Topology => &[Moment::MidStep],
+            Luck::Killed => &[Moment::Odd, Moment::Even],
             _ => &[Moment::Before],
         }
     }

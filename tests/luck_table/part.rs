@@ -3,6 +3,7 @@
 use std::{
     fs::File,
     net::TcpListener,
+    path::Path,
     process::Stdio,
     sync::atomic::{AtomicU32, Ordering::Relaxed},
     time::Duration,
@@ -10,7 +11,10 @@ use std::{
 
 use tempfile::TempDir;
 use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::{TcpStream, UnixStream},
     process::{Child, Command},
+    sync::Semaphore,
     time::{Instant, timeout},
 };
 
@@ -35,7 +39,7 @@ pub fn ports(n: u16) -> u16 {
 pub async fn tool(program: impl AsRef<std::ffi::OsStr>, args: &[&str]) -> Option<String> {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null()).kill_on_drop(true);
-    let output = timeout(Duration::from_secs(40), command.output())
+    let output = timeout(Duration::from_secs(120), command.output())
         .await
         .ok()?
         .ok()?;
@@ -43,6 +47,18 @@ pub async fn tool(program: impl AsRef<std::ffi::OsStr>, args: &[&str]) -> Option
         .status
         .success()
         .then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// What one line gets that is sent to a unix socket.
+pub async fn said_at(socket: &Path, line: &str) -> Option<String> {
+    let talk = async {
+        let mut stream = UnixStream::connect(socket).await.ok()?;
+        stream.write_all(format!("{line}\n").as_bytes()).await.ok()?;
+        let mut said = String::new();
+        stream.read_to_string(&mut said).await.ok()?;
+        Some(said)
+    };
+    timeout(Duration::from_secs(5), talk).await.ok()?
 }
 
 /// Types a command as a person would, with these variables set in the shell.
@@ -66,14 +82,21 @@ pub async fn type_by_hand(line: &str, variables: &[(String, String)]) -> Result<
 
 /// Asks until it holds. The deadline is for a busy machine.
 pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) -> Result<(), String> {
-    let deadline = Instant::now() + Duration::from_secs(40);
+    let deadline = Instant::now() + Duration::from_secs(90);
     while !holds().await {
         if Instant::now() >= deadline {
-            return Err(format!("not within 40 s: {what}"));
+            return Err(format!("not within 90 s: {what}"));
         }
         tokio::time::sleep(Duration::from_millis(40)).await;
     }
     Ok(())
+}
+
+/// A part of Java starts, when it is its turn: more than two at once would take the machine from those that are at work.
+pub async fn starts(part: &Script, words: &[&str]) {
+    static TURNS: Semaphore = Semaphore::const_new(2);
+    let _turn = TURNS.acquire().await.expect("never closed");
+    part.does(words, &[]).await;
 }
 
 /// A part's script with a folder of its own in /tmp: the paths of unix sockets must be short.
@@ -84,6 +107,34 @@ pub fn script(
 ) -> Script {
     let folder = tempfile::Builder::new().prefix("luck-").tempdir_in("/tmp");
     Script::within(folder.expect("a folder").keep(), name, settings, down)
+}
+
+/// What a Redis answers, value by value, each on a line of its own; nothing for an error.
+async fn answer(port: u16, words: &[&str]) -> Option<String> {
+    let mut stream = BufReader::new(TcpStream::connect(("127.0.0.1", port)).await.ok()?);
+    let words = words.iter().map(|word| format!("${}\r\n{word}\r\n", word.len()));
+    let words: Vec<String> = words.collect();
+    let asked = format!("*{}\r\n{}", words.len(), words.concat());
+    stream.write_all(asked.as_bytes()).await.ok()?;
+    let (mut values, mut left) = (Vec::new(), 1);
+    while left > 0 {
+        let mut line = String::new();
+        stream.read_line(&mut line).await.ok()?;
+        let (kind, rest) = line.trim_end().split_at_checked(1)?;
+        left -= 1;
+        match kind {
+            "+" | ":" => values.push(rest.to_owned()),
+            "*" => left += rest.parse::<usize>().ok()?,
+            "$" if rest == "-1" => values.push(String::new()),
+            "$" => {
+                let mut value = vec![0; rest.parse::<usize>().ok()? + 2];
+                stream.read_exact(&mut value).await.ok()?;
+                values.push(String::from_utf8_lossy(&value).trim_end().to_owned());
+            }
+            _ => return None,
+        }
+    }
+    Some(values.join("\n"))
 }
 
 /// A Redis server that keeps what it was told, on a port of its own.
@@ -144,11 +195,11 @@ impl Redis {
         }
     }
 
-    /// Asks it directly, as the user that may do everything.
+    /// Asks it directly, as the user that may do everything; what `redis-cli -e --raw` would print.
     pub async fn ask(&self, words: &[&str]) -> Option<String> {
-        let port = self.port.to_string();
-        let args = [&["-e", "-p", &port, "--raw"][..], words].concat();
-        Some(tool("redis-cli", &args).await?.trim_end().to_owned())
+        timeout(Duration::from_secs(5), answer(self.port, words))
+            .await
+            .ok()?
     }
 
     /// The names that match, in order.

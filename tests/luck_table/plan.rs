@@ -24,7 +24,7 @@ pub fn plan(environments: [Value; 2], playbooks: [Value; 2]) -> Plan {
     });
     let mut playbook = json!({
         "gateway": null, "breakers": [], "flags": [], "retry_queues": [], "pools": [], "commands": [],
-        "hold": 300, "verify_within": 6000
+        "hold": 300, "verify_within": 10_000
     });
     environments
         .into_iter()

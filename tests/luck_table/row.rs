@@ -15,11 +15,11 @@ pub const LOGIN_PAGE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nCo
 
 /// Long enough for a busy machine, short enough for a table.
 pub const PATIENCE: Patience = Patience {
-    connect: Span::seconds(1),
-    call: Span::seconds(2),
+    connect: Span::seconds(3),
+    call: Span::seconds(5),
     late: Span::millis(300),
-    step: Span::millis(3500),
-    confirm: Span::seconds(5),
+    step: Span::seconds(8),
+    confirm: Span::seconds(8),
     guard: Span::seconds(1),
     poll: Span::millis(50),
 };
@@ -27,7 +27,6 @@ pub const PATIENCE: Patience = Patience {
 /// For what begins again in mid-step.
 pub const PATIENT: Patience = Patience {
     connect: Span::seconds(5),
-    call: Span::seconds(5),
     step: Span::seconds(90),
     confirm: Span::seconds(90),
     ..PATIENCE

@@ -65,8 +65,17 @@ impl Line {
         failed.collect()
     }
 
-    pub fn is_whole(&self) -> bool {
-        !self.cells.iter().any(|got| matches!(got, Got::NotTried))
+    /// The cells that this line of the docs has otherwise.
+    pub fn differs(&self, written: &str) -> Vec<String> {
+        let mut written = written.split(" | ").skip(1);
+        let mut differs = Vec::new();
+        for (got, luck) in self.cells.iter().zip(Luck::ALL) {
+            let (written, shown) = (written.next().unwrap_or_default(), got.shown());
+            if !matches!(got, Got::NotTried) && written.trim_end_matches(" |") != shown {
+                differs.push(format!("{} × {luck}: {shown}, and there {written}", self.name));
+            }
+        }
+        differs
     }
 }
 

@@ -1,7 +1,7 @@
 //! Real parts, started by their scripts, and programs that speak to them.
 
 use std::{
-    fs,
+    fs::{self, File},
     net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -111,17 +111,28 @@ impl Drop for Process {
     }
 }
 
-/// The first of `size` ports from there on, of which those at these offsets are free; no two parts of this process get the same.
-pub fn free_ports(from: u16, size: u16, used: &[u16]) -> u16 {
+/// The first of twelve ports of which those at these offsets are free. They are this process's as long as it lives, among all
+/// that have the same target folder: what is free now may be bound much later by the part.
+pub fn free_ports(used: &[u16]) -> u16 {
+    const FIRST: u16 = 23_000;
+    const EACH: u16 = 12;
+    const PLACES: u32 = 650;
     static NEXT: AtomicU32 = AtomicU32::new(0);
+    let locks = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ports");
+    fs::create_dir_all(&locks).unwrap();
     loop {
-        let nth = std::process::id() % 200 * 10 + NEXT.fetch_add(1, Relaxed);
-        let base = from + (nth % 2000) as u16 * size;
+        let place = (std::process::id() * 7 + NEXT.fetch_add(1, Relaxed)) % PLACES;
+        let base = FIRST + u16::try_from(place).unwrap() * EACH;
+        let lock = File::create(locks.join(base.to_string())).unwrap();
+        if lock.try_lock().is_err() {
+            continue;
+        }
         let held: Vec<_> = used
             .iter()
             .map(|offset| TcpListener::bind(("127.0.0.1", base + offset)))
             .collect();
         if held.iter().all(Result::is_ok) {
+            std::mem::forget(lock);
             return base;
         }
     }

@@ -1,6 +1,6 @@
 //! A storm of retries, held and let go.
 
-use std::{sync::atomic::Ordering::Relaxed, time::Duration};
+use std::{ops::RangeInclusive, sync::atomic::Ordering::Relaxed, time::Duration};
 
 use allclear::{
     engine::recovery::{hold_retry, left_behind, needs_repair, release_retry},
@@ -22,11 +22,23 @@ async fn configs(part: &Part, group: &str) -> [String; 2] {
 }
 
 #[tokio::test]
-async fn a_storm_is_held_let_go_at_its_rate_and_all_is_as_it_was() {
+async fn a_storm_is_held_let_go_no_faster_than_asked_and_all_is_as_it_was() {
+    is_held_and_let_go("storm", 0.0..=1.25).await;
+}
+
+/// Consumers on a busy machine do not get as far as they are allowed to.
+#[tokio::test]
+#[ignore = "minutes: scripts/test all"]
+async fn a_storm_is_let_go_at_its_rate() {
+    is_held_and_let_go("paced", 0.75..=1.25).await;
+}
+
+/// `at` are the measured rates that are right, as parts of the one that is asked for.
+async fn is_held_and_let_go(group: &str, at: RangeInclusive<f64>) {
     let part = shared().await;
     let (rate, messages) = (150.0, 9000);
-    let (staged, _consumer) = caught_up(&part, "storm", rate, Span::seconds(180)).await;
-    let before = configs(&part, "storm").await;
+    let (staged, _consumer) = caught_up(&part, group, rate, Span::seconds(180)).await;
+    let before = configs(&part, group).await;
     assert!(!needs_repair(&staged.scene).await.is_needed());
     storm(&part, &staged, messages).await;
     let held = hold_retry(&staged.scene).await;
@@ -38,7 +50,7 @@ async fn a_storm_is_held_let_go_at_its_rate_and_all_is_as_it_was() {
     );
     let still = staged.backlog(&part).await;
     assert!(still > 2000, "{still} wait: too few to measure a rate");
-    let off = configs(&part, "storm").await;
+    let off = configs(&part, group).await;
     assert_eq!(
         off,
         before
@@ -66,16 +78,8 @@ async fn a_storm_is_held_let_go_at_its_rate_and_all_is_as_it_was() {
         end.detail
     );
     let measured = still as f64 / seconds;
-    println!(
-        "asked {rate}/s: {still} messages in {seconds:.1} s, {measured:.1}/s; {}",
-        end.detail
-    );
-    assert!(
-        (measured / rate - 1.0).abs() < 0.25,
-        "{measured}/s; {}",
-        end.detail
-    );
-    assert_eq!(configs(&part, "storm").await, before, "byte for byte");
+    assert!(at.contains(&(measured / rate)), "{measured}/s; {}", end.detail);
+    assert_eq!(configs(&part, group).await, before, "byte for byte");
     assert_eq!(left_behind(&staged.scene).await, vec![]);
     let changes = staged.intents();
     let known = |c: &ChangeIntent| matches!(c, ChangeIntent::Group { before: true, .. });
@@ -179,6 +183,7 @@ async fn what_somebody_else_changes_meanwhile_stays_and_is_said() {
 }
 
 #[tokio::test]
+#[ignore = "minutes: scripts/test all"]
 async fn two_recoveries_at_once_end_as_before() {
     let part = shared().await;
     let (one, _consumer) = caught_up(&part, "twice", 200.0, Span::seconds(180)).await;

@@ -12,6 +12,8 @@ use allclear::{
     },
 };
 
+use futures::future::join_all;
+
 use crate::{
     part::{BROKERS, Part, shared},
     parts_support::{PATIENCE, Staged},
@@ -48,53 +50,57 @@ fn unknown_on(left: &[Leftover], broker: &str) -> bool {
 #[tokio::test]
 async fn a_master_in_trouble_is_unknown_and_the_other_is_done() {
     let part = shared().await;
-    for (way, group) in [(Way::Cut, "cut"), (Way::Garbage, "garbage"), (Way::Slow, "slow")] {
-        let ways = Ways::to(&part).await;
-        let staged = waiting(&part, &ways, group).await;
-        let before = [
-            part.config("broker-a", group).await,
-            part.config("broker-b", group).await,
-        ];
-        ways.b.set(way);
-        let held = hold_retry(&staged.scene).await;
-        assert_eq!(held.state, StepState::Failed, "{group}: {held:?}");
-        assert!(unknown_on(&held.leftovers, "broker-b"), "{group}: {held:?}");
-        assert!(!unknown_on(&held.leftovers, "broker-a"), "{group}: {held:?}");
-        assert!(
-            part.config("broker-a", group)
-                .await
-                .contains("\"consumeEnable\":false"),
-            "{group}"
-        );
-        let released = release_retry(&staged.scene).await;
-        assert_eq!(released.state, StepState::Failed, "{group}: {released:?}");
-        assert_eq!(
-            part.config("broker-a", group).await,
-            before[0],
-            "{group}: the other is as before"
-        );
-        let left = left_behind(&staged.scene).await;
-        assert!(
-            unknown_on(&left, "broker-b") && left.iter().any(|l| l.by_hand.is_some()),
-            "{group}: {left:?}"
-        );
-        assert!(needs_repair(&staged.scene).await.is_needed(), "{group}");
-        ways.b.set(Way::Open);
-        release_retry(&staged.scene).await;
-        let after = [
-            part.config("broker-a", group).await,
-            part.config("broker-b", group).await,
-        ];
-        assert_eq!(after, before, "{group}");
-        let left = left_behind(&staged.scene).await;
-        assert!(
-            left.len() == 1 && left[0].why.contains(" waiting in "),
-            "{group}: {left:?}"
-        );
-    }
+    let cases = [(Way::Cut, "cut"), (Way::Garbage, "garbage"), (Way::Slow, "slow")];
+    join_all(cases.map(|(way, group)| is_unknown(&part, way, group))).await;
+}
+
+async fn is_unknown(part: &Part, way: Way, group: &str) {
+    let ways = Ways::to(part).await;
+    let staged = waiting(part, &ways, group).await;
+    let before = [
+        part.config("broker-a", group).await,
+        part.config("broker-b", group).await,
+    ];
+    ways.b.set(way);
+    let held = hold_retry(&staged.scene).await;
+    assert_eq!(held.state, StepState::Failed, "{group}: {held:?}");
+    assert!(unknown_on(&held.leftovers, "broker-b"), "{group}: {held:?}");
+    assert!(!unknown_on(&held.leftovers, "broker-a"), "{group}: {held:?}");
+    assert!(
+        part.config("broker-a", group)
+            .await
+            .contains("\"consumeEnable\":false"),
+        "{group}"
+    );
+    let released = release_retry(&staged.scene).await;
+    assert_eq!(released.state, StepState::Failed, "{group}: {released:?}");
+    assert_eq!(
+        part.config("broker-a", group).await,
+        before[0],
+        "{group}: the other is as before"
+    );
+    let left = left_behind(&staged.scene).await;
+    assert!(
+        unknown_on(&left, "broker-b") && left.iter().any(|l| l.by_hand.is_some()),
+        "{group}: {left:?}"
+    );
+    assert!(needs_repair(&staged.scene).await.is_needed(), "{group}");
+    ways.b.set(Way::Open);
+    release_retry(&staged.scene).await;
+    let after = [
+        part.config("broker-a", group).await,
+        part.config("broker-b", group).await,
+    ];
+    assert_eq!(after, before, "{group}");
+    let left = left_behind(&staged.scene).await;
+    assert!(
+        left.len() == 1 && left[0].why.contains(" waiting in "),
+        "{group}: {left:?}"
+    );
 }
 
 #[tokio::test]
+#[ignore = "minutes: scripts/test all"]
 async fn a_switch_that_lands_late_is_put_back() {
     let part = shared().await;
     let ways = Ways::to(&part).await;
@@ -160,6 +166,7 @@ async fn without_a_name_server_the_known_brokers_are_done_and_that_others_may_be
 }
 
 #[tokio::test]
+#[ignore = "minutes: scripts/test all"]
 async fn brokers_go_come_back_and_join_in_mid_step() {
     let part = Part::start(None).await;
     let patient = Patience {

@@ -30,7 +30,7 @@ pub async fn shared() -> Arc<Part> {
 impl Part {
     /// With `user:password` of a super user, every call needs a signature.
     pub async fn start(login: Option<&'static str>) -> Part {
-        let port = free_ports(32_000, 12, &[0, 3, 7, 11]);
+        let port = free_ports(&[0, 3, 7, 11]);
         let settings = vec![
             ("PART_PORT", port.to_string()),
             ("PART_WITH", std::process::id().to_string()),

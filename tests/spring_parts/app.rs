@@ -1,4 +1,4 @@
-//! The real apps: started once, lent to one test at a time, set back for each.
+//! The real apps: a few of each kind, each lent to one test at a time, and set back for each.
 
 use std::{
     path::{Path, PathBuf},
@@ -10,44 +10,89 @@ use reqwest::{Client, Method};
 use serde_json::Value;
 use tokio::{
     process::Command,
-    sync::{Mutex, MutexGuard, OnceCell},
+    sync::{Mutex, MutexGuard, Semaphore, SemaphorePermit},
     task::JoinHandle,
     time::Instant,
 };
 
+use crate::parts_support::free_ports;
+
+/// So many of each kind.
+const PARTS: usize = 3;
+
+/// Parts of one kind. One is started when all that run are lent.
+struct Pool {
+    kind: &'static str,
+    free: Semaphore,
+    parts: [Mutex<Option<Part>>; PARTS],
+}
+
+static SPRING: Pool = Pool::of("spring");
+static SENTINEL: Pool = Pool::of("sentinel");
+
+impl Pool {
+    const fn of(kind: &'static str) -> Self {
+        Self {
+            kind,
+            free: Semaphore::const_new(PARTS),
+            parts: [const { Mutex::const_new(None) }; PARTS],
+        }
+    }
+
+    /// One with these instances up, that no other test uses meanwhile.
+    async fn lent(&'static self, instances: &[&str]) -> Lent {
+        let turn = self.free.acquire().await.expect("never closed");
+        let mut parts = self.parts.iter().enumerate();
+        let (number, mut place) = parts
+            .find_map(|(number, part)| Some((number, part.try_lock().ok()?)))
+            .expect("as many parts as turns");
+        if place.is_none() {
+            *place = Some(Part::new(self.kind, number).await);
+        }
+        let client = Client::builder().timeout(Duration::from_secs(20)).no_proxy();
+        // The crate's own clients install it too.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let lent = Lent {
+            part: place,
+            _turn: turn,
+            http: client.build().expect("a client"),
+        };
+        // Another test may have taken one down.
+        lent.part().script(&[&["up"], instances].concat()).await;
+        lent
+    }
+}
+
 /// A part under scripts/part, with its instances' ports.
 pub struct Part {
-    name: &'static str,
-    ports: Vec<u16>,
-    free: Mutex<()>,
+    kind: &'static str,
+    number: usize,
+    first: u16,
 }
 
 impl Part {
-    async fn start(name: &'static str, instances: usize) -> Self {
-        let listeners: Vec<_> = (0..instances)
-            .map(|_| std::net::TcpListener::bind("127.0.0.1:0").expect("a free port"))
-            .collect();
-        let port = |l: &std::net::TcpListener| l.local_addr().expect("its address").port();
+    /// None of it runs.
+    async fn new(kind: &'static str, number: usize) -> Self {
         let part = Self {
-            name,
-            ports: listeners.iter().map(port).collect(),
-            free: Mutex::new(()),
+            kind,
+            number,
+            first: free_ports(&[0, 1, 2]),
         };
-        drop(listeners);
-        part.script(&["up"]).await;
+        // What an aborted run left has other ports.
+        part.script(&["down"]).await;
         part
     }
 
     fn folder(&self) -> PathBuf {
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join(self.name)
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{}", self.kind, self.number))
     }
 
     /// Runs the part's script. It must do well.
     async fn script(&self, args: &[&str]) {
-        let ports: Vec<String> = self.ports.iter().map(u16::to_string).collect();
+        let ports: Vec<String> = (0..3).map(|n| (self.first + n).to_string()).collect();
         let script = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("scripts/part")
-            .join(self.name);
+            .join(self.kind);
         let ended = Command::new(script)
             .args(args)
             .env("PART_DIR", self.folder())
@@ -60,91 +105,69 @@ impl Part {
         assert!(
             ended.await.expect("it starts").success(),
             "{} {args:?}",
-            self.name
+            self.kind
         );
     }
 }
 
 /// A part that no other test uses meanwhile.
 pub struct Lent {
-    part: &'static Part,
-    _turn: MutexGuard<'static, ()>,
+    part: MutexGuard<'static, Option<Part>>,
+    _turn: SemaphorePermit<'static>,
     http: Client,
 }
 
 /// The app with Resilience4j: all its breakers closed, all calls going well.
 pub async fn spring() -> Lent {
-    static SPRING: OnceCell<Part> = OnceCell::const_new();
-    // What an aborted run left has other ports.
-    let part = SPRING.get_or_init(|| async {
-        Part::stopped("spring").await;
-        Part::start("spring", 3).await
-    });
-    let lent = Lent::of(part.await).await;
-    for number in 0..3 {
-        lent.post(number, "/scene/mood?is=WELL").await;
-        for name in ["coupon", "stock", "payment"] {
-            lent.fails(number, name, false).await;
-            lent.put(number, name, "CLOSED").await;
-        }
-    }
+    let lent = SPRING.lent(&["order-0", "order-1"]).await;
+    lent.is_well(&[0, 1]).await;
+    lent
+}
+
+/// The same, with order-2 whose actuator may only be read.
+pub async fn spring_with_read_only() -> Lent {
+    let lent = SPRING.lent(&["order-0", "order-1", "order-2"]).await;
+    lent.is_well(&[0, 1, 2]).await;
     lent
 }
 
 /// The app with Sentinel, with the rules that it starts with.
 pub async fn sentinel() -> Lent {
-    static SENTINEL: OnceCell<Part> = OnceCell::const_new();
-    let part = SENTINEL.get_or_init(|| async {
-        Part::stopped("sentinel").await;
-        Part::start("sentinel", 2).await
-    });
-    Lent::of(part.await).await
-}
-
-impl Part {
-    async fn stopped(name: &'static str) {
-        let part = Self {
-            name,
-            ports: vec![1; 3],
-            free: Mutex::new(()),
-        };
-        part.script(&["down"]).await;
-    }
+    SENTINEL.lent(&["order-0", "order-1"]).await
 }
 
 impl Lent {
-    async fn of(part: &'static Part) -> Self {
-        let turn = part.free.lock().await;
-        let client = Client::builder().timeout(Duration::from_secs(20)).no_proxy();
-        // The crate's own clients install it too.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let lent = Self {
-            part,
-            _turn: turn,
-            http: client.build().expect("a client"),
-        };
-        // Another test may have taken one down.
-        lent.part.script(&["up"]).await;
-        lent
+    fn part(&self) -> &Part {
+        self.part.as_ref().expect("it was put there")
+    }
+
+    async fn is_well(&self, instances: &[usize]) {
+        for number in instances.iter().copied() {
+            self.post(number, "/scene/mood?is=WELL").await;
+            for name in ["coupon", "stock", "payment"] {
+                self.fails(number, name, false).await;
+                self.put(number, name, "CLOSED").await;
+            }
+        }
     }
 
     pub fn address(&self, number: usize) -> String {
-        format!("127.0.0.1:{}", self.part.ports[number])
+        format!("127.0.0.1:{}", usize::from(self.part().first) + number)
     }
 
     /// Kills an instance.
     pub async fn down(&self, number: usize) {
-        self.part.script(&["down", &format!("order-{number}")]).await;
+        self.part().script(&["down", &format!("order-{number}")]).await;
     }
 
     /// Starts an instance that is down; returns when it answers.
     pub async fn up(&self, number: usize) {
-        self.part.script(&["up", &format!("order-{number}")]).await;
+        self.part().script(&["up", &format!("order-{number}")]).await;
     }
 
     /// Stops an instance's process until what is given is dropped: it accepts connections and answers nothing.
     pub fn stopped(&self, number: usize) -> Stopped {
-        let file = self.part.folder().join(format!("order-{number}/pid"));
+        let file = self.part().folder().join(format!("order-{number}/pid"));
         let text = std::fs::read_to_string(file).expect("its process id");
         let pid = rustix::process::Pid::from_raw(text.trim().parse().expect("a number")).expect("no zero");
         rustix::process::kill_process(pid, rustix::process::Signal::STOP).expect("it runs");

@@ -7,7 +7,7 @@ use allclear::{
 };
 
 use crate::{
-    app::{Lent, spring, type_by_hand, until},
+    app::{Lent, spring, spring_with_read_only, type_by_hand, until},
     parts_support::Staged,
     stage::{PATIENCE, WAYS, plan, resilience4j, seen},
 };
@@ -125,7 +125,7 @@ async fn an_instance_that_restarts_in_mid_step_is_read_as_it_is_afterwards() {
 
 #[tokio::test]
 async fn an_actuator_that_may_only_be_read_by_now_closes_nothing_and_says_so() {
-    let app = spring().await;
+    let app = spring_with_read_only().await;
     app.put(2, "payment", "OPEN").await;
     let read_only = plan(&[app.address(2)], resilience4j(&["payment"], "close"));
     let stage = Staged::new(read_only, SHORT).before(vec![seen(0, "payment", "CLOSED")]);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::{
-    app::spring,
+    app::{spring, spring_with_read_only},
     parts_support::Staged,
     stage::{PATIENCE, WAYS, checks, plan, refused, resilience4j},
 };
@@ -80,7 +80,7 @@ async fn what_closing_gives_up_is_said() {
 
 #[tokio::test]
 async fn an_actuator_that_may_only_be_read_refuses_what_would_close_by_it_and_nothing_else() {
-    let app = spring().await;
+    let app = spring_with_read_only().await;
     let read_only = [app.address(2)];
     let before = app.breakers(2).await;
     let by_actuator = checks(plan(&read_only, resilience4j(&["coupon"], "close"))).await;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     luck::Luck,
-    part::{ports, script, tool},
+    part::{ports, said_at, script},
     parts_support::Script,
     proxy::{Place, Proxy},
     row::Row,
@@ -46,11 +46,7 @@ impl Haproxy {
     }
 
     async fn say(&self, balancer: &str, commands: &str) -> Option<String> {
-        let line = format!(
-            "echo '{commands}' | socat -t 2 - UNIX-CONNECT:{}",
-            self.socket(balancer).display()
-        );
-        tool("sh", &["-c", &line]).await
+        said_at(&self.socket(balancer), commands).await
     }
 
     /// `order-0 60 ready, …`, by HAProxy's own table.

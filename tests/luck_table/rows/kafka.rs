@@ -7,7 +7,6 @@ use allclear::{
     model::{
         environment::SecretRef,
         secret::{SecretText, Secrets},
-        time::Span,
         undo::ChangeIntent,
     },
 };
@@ -16,7 +15,7 @@ use serde_json::{Value, json};
 use crate::{
     kafka_wire::{quota, set_quota},
     luck::Luck,
-    part::{ports, script, tool, until},
+    part::{ports, script, starts, tool, until},
     parts_support::Script,
     proxy::{Place, Proxy},
     row::{PATIENCE, PATIENT, Row},
@@ -45,7 +44,7 @@ impl Kafka {
             ("PART_ADVERTISE_SASL", (base + 5).to_string()),
         ];
         let part = script("kafka", settings, &["down"]);
-        part.does(&["up"], &[]).await;
+        starts(&part, &["up"]).await;
         let kafka = Self {
             part,
             port: base,
@@ -124,12 +123,7 @@ impl Row for Kafka {
         match luck {
             // Taking a right away by Kafka's own tool takes its time as well.
             Luck::Refuses => PATIENT,
-            // A broker whose machine is busy takes a moment to log somebody in.
-            _ => Patience {
-                call: Span::seconds(3),
-                step: Span::seconds(5),
-                ..PATIENCE
-            },
+            _ => PATIENCE,
         }
     }
 

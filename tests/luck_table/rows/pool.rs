@@ -37,13 +37,13 @@ impl Row for Pool {
             "curl",
             "-fsS",
             "-m",
-            "4",
+            "8",
             "-X",
             "POST",
             "http://{instance}/restart",
         ];
         json!({"pools": [{"metric": "busy", "scope": null, "idle_at_most": 5.0, "scrape_holds": 0.0, "wait": 4000,
-            "if_stuck": {"command": {"run": run, "timeout": 5000}}, "ready": null}]})
+            "if_stuck": {"command": {"run": run, "timeout": 9000}}, "ready": null}]})
     }
 
     fn proxy(&self) -> &Proxy {

@@ -39,7 +39,7 @@ impl Row for Program {
         );
         let run = format!("{cli} SET cache:coupon warm");
         let check = format!("{cli} GET cache:coupon | grep -qx warm");
-        json!({"commands": [{"name": "warm-cache", "after": "drain", "timeout": 2000, "how": {"run": {
+        json!({"commands": [{"name": "warm-cache", "after": "drain", "timeout": 8000, "how": {"run": {
             "run": run.split(' ').collect::<Vec<_>>(), "check": ["sh", "-c", check]
         }}}]})
     }

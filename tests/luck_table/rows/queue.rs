@@ -68,11 +68,12 @@ impl Row for Queue {
         ))
     }
 
-    /// The drill's, held at its rate, let go at the playbook's, or as before.
+    /// The drill's, held at its rate, let go at the playbook's, held again by a keeper that finds it let go, or as before.
     fn may_be(&self, seen: &str) -> bool {
         let switch = seen.rsplit_once(", ").map(|(switch, _)| switch);
         [
             "held true, rate 5.0",
+            "held true, rate 100.0",
             "held false, rate 100.0",
             "held false, rate 400.0",
         ]

@@ -24,7 +24,7 @@ impl Row for Request {
     }
 
     fn playbook(&self) -> Value {
-        json!({"commands": [{"name": "switch-on", "after": "drain", "timeout": 3000, "how": {"http": {
+        json!({"commands": [{"name": "switch-on", "after": "drain", "timeout": 8000, "how": {"http": {
             "method": "PUT", "url": "http://{instance}/switch", "body": {"on": true},
             "check": {"url": "http://{instance}/switch", "status": 200, "json": {"/on": true}}
         }}}]})

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use crate::{
     http::ask,
     luck::Luck,
-    part::{ports, script, until},
+    part::{ports, script, starts, until},
     parts_support::Script,
     proxy::{Place, Proxy},
     row::{LOGIN_PAGE, Row},
@@ -44,7 +44,7 @@ impl Resilience4j {
         let port = ports(2);
         let settings = vec![("PART_PORTS", port.to_string())];
         let part = script("spring", settings, &["down", "order-0"]);
-        part.does(&["up", "order-0"], &[]).await;
+        starts(&part, &["up", "order-0"]).await;
         // Real calls close what is half-open.
         let calls = tokio::spawn(async move {
             loop {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     http::ask,
     luck::Luck,
-    part::{ports, script, until},
+    part::{ports, script, starts, until},
     parts_support::Script,
     proxy::{Place, Proxy},
     row::{LOGIN_PAGE, Row},
@@ -28,7 +28,7 @@ impl Sentinel {
         let port = ports(2);
         let settings = vec![("PART_PORTS", port.to_string())];
         let part = script("sentinel", settings, &["down", "order-0"]);
-        part.does(&["up", "order-0"], &[]).await;
+        starts(&part, &["up", "order-0"]).await;
         Self {
             part,
             port,

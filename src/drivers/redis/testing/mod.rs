@@ -90,6 +90,13 @@ impl RedisPart {
         self.start_in(folder).await;
     }
 
+    /// Waits until it has read its files.
+    pub async fn has_loaded(&self) {
+        while ask_at::<Value>(&self.address, &[b"PING"]).await.is_err() {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    }
+
     pub async fn ask(&self, words: &[&str]) -> Value {
         let words: Vec<&[u8]> = words.iter().map(|w| w.as_bytes()).collect();
         ask_at(&self.address, &words).await.unwrap()

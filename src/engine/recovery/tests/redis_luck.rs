@@ -144,6 +144,7 @@ async fn one_that_stays_down_in_mid_step_is_a_leftover() {
     assert_eq!(end.state, StepState::Failed, "{}", end.detail);
     assert!(!left_behind(&halted.stage.scene).await.is_empty());
     redis.start_again(folder.unwrap()).await;
+    redis.has_loaded().await;
     is_true(&place, &end, &halted.stage.scene, "down").await;
 }
 
