@@ -6,7 +6,7 @@ use super::{flags::playbook, *};
 use crate::{
     drivers::{
         redis::testing::{RedisPart, ask_at, cluster, redis_server, tls_server, watched},
-        testing::until,
+        testing::{nobody, until},
     },
     model::{environment::Redis, ids::ServerName},
 };
@@ -261,7 +261,11 @@ async fn a_node_of_a_cluster_is_no_server_of_its_own_whatever_lies_on_it() {
 async fn a_node_of_a_cluster_is_known_by_any_one_question_that_it_answers() {
     for unknown in [["INFO", "CLUSTER"], ["HELLO", "CLUSTER"], ["HELLO", "INFO"]] {
         let renamed = unknown.map(|word| ["--rename-command", word, ""]).concat();
-        let node = redis_server(&[&["--cluster-enabled", "yes"], &renamed[..]].concat()).await;
+        // Its usual port for the others is ten thousand above, and may be somebody's.
+        let bus = nobody().await;
+        let bus = bus.rsplit_once(':').unwrap().1;
+        let options = ["--cluster-enabled", "yes", "--cluster-port", bus];
+        let node = redis_server(&[&options[..], &renamed].concat()).await;
         let said = refused_at(&node).await;
         assert!(
             said.contains("write `cluster: {addresses:"),
