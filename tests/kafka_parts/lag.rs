@@ -3,7 +3,7 @@
 use allclear::{
     drivers::error::DriverError,
     model::{
-        event::CheckOutcome,
+        event::{Check, CheckOutcome},
         playbook::{KafkaQueue, OffsetReset},
         time::Span,
     },
@@ -57,6 +57,23 @@ async fn a_partition_without_an_offset_counts_from_where_the_group_would_begin()
         .unwrap();
     assert_eq!(grown.backlog(), earliest.backlog() + 400);
     assert_eq!(grown.moved_since(&earliest), 0);
+}
+
+#[tokio::test]
+async fn what_else_the_group_consumes_is_named_before_the_start() {
+    let broker = shared().await;
+    for topic in ["sole", "beside"] {
+        broker.topic(topic, 1).await;
+    }
+    let own = "--group sole --topic sole --reset-offsets --to-latest --execute";
+    broker.tool("consumer-groups", own).await;
+    let mut staged = Staged::new(broker.plaintext(), queue("sole", 10.0, Span::seconds(1)));
+    let named = |checks: &[Check]| checks.iter().any(|c| c.found.contains("held with it: beside"));
+    assert!(!named(&staged.prepare().await));
+    let other = "--group sole --topic beside --reset-offsets --to-latest --execute";
+    broker.tool("consumer-groups", other).await;
+    let checks = staged.prepare().await;
+    assert!(named(&checks), "{checks:?}");
 }
 
 #[tokio::test]

@@ -35,7 +35,7 @@ use super::{
 };
 use access::Access;
 use answer::check;
-use calls::{DescribeGroup, End, FindCoordinator, ListGroups, ListOffsets, Metadata, OffsetFetch};
+use calls::{DescribeGroup, End, FindCoordinator, ListGroups, ListOffsets, Metadata, OffsetFetch, TopicsOf};
 use connection::Connection;
 use quota::{AlterQuota, DescribeQuotas};
 pub use weight::Weight;
@@ -207,6 +207,18 @@ impl KafkaCluster {
             clients.extend(seen.clients);
         }
         Ok(clients)
+    }
+
+    /// The topics that a group consumes, as far as they may be seen.
+    ///
+    /// # Errors
+    /// [`DriverError`].
+    pub async fn topics(&self, group: &str) -> Result<BTreeSet<String>, DriverError> {
+        let coordinator = self.coordinator(group).await?;
+        let (code, topics) = self.ask(&coordinator, &TopicsOf { group }).await?;
+        check(code, None, &format!("{}: topics of group {group}", self.what))?;
+        let consumed = topics.into_iter().filter(|(_, has_offset)| *has_offset);
+        Ok(consumed.map(|(topic, _)| harmless(&topic, 249)).collect())
     }
 
     /// A payer's byte rate. `None`: it has no quota of its own.

@@ -139,3 +139,37 @@ impl Call for OffsetFetch<'_> {
         Ok((from.i16()?, topics.into_iter().flatten().collect()))
     }
 }
+
+/// The topics in which a group has committed an offset; those that the login may not see are left out.
+pub(in crate::drivers::kafka) struct TopicsOf<'a> {
+    pub group: &'a str,
+}
+
+impl Call for TopicsOf<'_> {
+    const KEY: i16 = 9;
+    const VERSION: i16 = 3;
+    const NAME: &'static str = "OffsetFetch";
+    /// The error, and per topic whether one of its partitions has an offset.
+    type Answer = (i16, Vec<(String, bool)>);
+
+    fn write(&self, to: &mut Writer) {
+        to.text(self.group);
+        // No list: all topics.
+        to.i32(-1);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self::Answer, Torn> {
+        from.i32()?;
+        let topics = from.all(|r| {
+            let topic = r.text()?;
+            let offsets = r.all(|r| {
+                r.i32()?;
+                let offset = r.i64()?;
+                r.text_or_null()?;
+                Ok((offset, r.i16()?))
+            })?;
+            Ok((topic, offsets.iter().any(|(offset, _)| *offset >= 0)))
+        })?;
+        Ok((from.i16()?, topics))
+    }
+}

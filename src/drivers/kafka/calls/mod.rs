@@ -5,7 +5,7 @@ mod logs;
 mod metadata;
 mod versions;
 
-pub(super) use groups::{DescribeGroup, FindCoordinator, ListGroups, OffsetFetch};
+pub(super) use groups::{DescribeGroup, FindCoordinator, ListGroups, OffsetFetch, TopicsOf};
 pub(super) use logs::{End, Fetch, ListOffsets};
 pub(super) use metadata::Metadata;
 pub(super) use versions::ApiVersions;

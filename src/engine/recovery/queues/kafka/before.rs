@@ -1,5 +1,7 @@
 //! How a retry topic of Kafka and its consumers' quotas stand before the drill.
 
+use std::collections::BTreeSet;
+
 use tokio::time::Instant;
 
 use crate::{
@@ -200,6 +202,8 @@ async fn doubts(
             Some("name them under `clients`: nothing else of the group is held"),
         ));
     }
+    let topics = cluster.topics(&queue.group).await?;
+    checks.extend(held_with_it(what, queue, &topics));
     checks.extend(coarse(cluster, queue, what).await);
     if let Err(error @ DriverError::Unauthorized { .. }) = cluster.may_read(&queue.topic).await {
         checks.push(check(
@@ -210,6 +214,22 @@ async fn doubts(
         ));
     }
     Ok(checks)
+}
+
+/// What else the group consumes is held with it, and its backlog is not followed.
+fn held_with_it(what: &str, queue: &KafkaQueue, topics: &BTreeSet<String>) -> Option<Check> {
+    let others: Vec<&str> = topics
+        .iter()
+        .map(String::as_str)
+        .filter(|t| *t != queue.topic)
+        .collect();
+    let shown = format!(
+        "the group consumes {} other topics, which are held with it: {}",
+        others.len(),
+        others.first()?
+    );
+    let next = "what waits there is not looked at before all is clear: give the retries a group of their own, or watch its lag as a metric of the guard";
+    Some(check(what.to_owned(), CheckOutcome::Warned, shown, Some(next)))
 }
 
 /// Batches so large that no quota makes an even flow of them. What cannot be read is told by another check.
