@@ -178,7 +178,7 @@ async fn the_last_read_waits_until_no_unanswered_change_of_a_quota_can_land() {
     };
     let book = Playbook {
         retry_queues: vec![RetryQueue::Kafka(queue)],
-        ..nothing_to_do()
+        ..pools::playbook(Span::seconds(1))
     };
     let mut stage = stage(environment, book);
     let before = RetryQueueSeen {
@@ -207,7 +207,21 @@ async fn the_last_read_waits_until_no_unanswered_change_of_a_quota_can_land() {
         .scene
         .drivers
         .unanswered()
-        .note(&ClusterName::Kafka(cluster));
+        .note(&ClusterName::Kafka(cluster.clone()));
     assert!(landed().await >= LANDS_WITHIN);
     assert_eq!(landed().await, std::time::Duration::ZERO, "once is enough");
+
+    // What becomes of anything else meanwhile is read after that, and not before.
+    stage
+        .scene
+        .drivers
+        .unanswered()
+        .note(&ClusterName::Kafka(cluster));
+    let meanwhile = async {
+        tokio::time::sleep(LANDS_WITHIN / 2).await;
+        let pool = &stage.scene.plan.drill.recovery.pools[0];
+        stage.scene.bus.stuck(&super::super::pools::whole(pool), true);
+    };
+    let (left, ()) = tokio::join!(left_behind(&stage.scene), meanwhile);
+    assert!(left.iter().any(|l| l.step == StepId::Pools), "{left:?}");
 }
