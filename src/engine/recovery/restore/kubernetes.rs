@@ -6,10 +6,12 @@ use crate::{
         kubernetes::{PodSeen, ScaleSeen, ServingSeen},
         plan::Plan,
         playbook::{Gateway, KafkaQueue, QueueHold, Restart, RetryQueue},
-        recovery::{Certainty, Leftover, StepId},
+        recovery::{Leftover, StepId},
         snapshot::KubernetesSeen,
     },
 };
+
+use super::unproved::{UNREAD, unknown};
 
 /// Pods Ready, those of scaled Deployments too, and in the Services that select by their label. Scales stay as they are.
 pub(super) fn healthy(now: &KubernetesSeen) -> KubernetesSeen {
@@ -37,14 +39,6 @@ pub(super) fn healthy(now: &KubernetesSeen) -> KubernetesSeen {
 /// What could not be read, or does not say of itself how it was.
 pub(super) fn unproved(plan: &Plan, healthy: &KubernetesSeen) -> Vec<Leftover> {
     let playbook = &plan.drill.recovery;
-    let unknown = |step, what: String, why: &str| Leftover {
-        step,
-        what,
-        why: why.to_owned(),
-        by_hand: None,
-        certainty: Certainty::Unknown,
-    };
-    let unread = "it could not be read when the restore began: how it was is not known";
     let targets = &plan.drill.targets.instances;
     let mut all = Vec::new();
     if let Some(Gateway::Pods(gateway)) = &playbook.gateway {
@@ -52,7 +46,7 @@ pub(super) fn unproved(plan: &Plan, healthy: &KubernetesSeen) -> Vec<Leftover> {
             .iter()
             .filter(|i| !healthy.serving.iter().any(|s| s.instance == **i));
         let key = &gateway.key;
-        all.extend(missing.map(|i| unknown(StepId::Traffic, format!("label {key} of {i}'s pod"), unread)));
+        all.extend(missing.map(|i| unknown(StepId::Traffic, format!("label {key} of {i}'s pod"), UNREAD)));
         let several = healthy.serving.iter().filter(|s| s.serves_with.is_none());
         let why = "its Services select different values: which one it had is not known";
         all.extend(several.map(|s| unknown(StepId::Traffic, format!("label {key} of {}", s.pod), why)));
@@ -65,7 +59,7 @@ pub(super) fn unproved(plan: &Plan, healthy: &KubernetesSeen) -> Vec<Leftover> {
         let missing = targets
             .iter()
             .filter(|i| !healthy.pods.iter().any(|p| p.instance == **i));
-        all.extend(missing.map(|i| unknown(StepId::Pools, format!("pod of {i}"), unread)));
+        all.extend(missing.map(|i| unknown(StepId::Pools, format!("pod of {i}"), UNREAD)));
     }
     for (entry, queue) in playbook.retry_queues.iter().enumerate() {
         let RetryQueue::Kafka(KafkaQueue {
@@ -77,7 +71,7 @@ pub(super) fn unproved(plan: &Plan, healthy: &KubernetesSeen) -> Vec<Leftover> {
         };
         let what = format!("replicas of deployment {deployment}");
         match healthy.scales.iter().find(|s| s.entry == entry) {
-            None => all.push(unknown(StepId::Release, what, unread)),
+            None => all.push(unknown(StepId::Release, what, UNREAD)),
             Some(seen) if seen.replicas == 0 => {
                 let why = "it is at 0; how many it had before the accident is not known";
                 all.push(unknown(StepId::Release, what, why));

@@ -3,6 +3,9 @@
 mod kubernetes;
 #[cfg(test)]
 mod tests;
+mod unproved;
+
+pub use self::unproved::unproved;
 
 use crate::{
     drivers::Drivers,
@@ -12,23 +15,14 @@ use crate::{
         ids::InstanceName,
         plan::Plan,
         playbook::{Breakers, Flags, Gateway, RetryQueue},
-        recovery::{Certainty, Leftover, StepId},
+        recovery::Leftover,
         snapshot::{
             BreakerSeen, BreakerState, FlagsSeen, GatewayServer, GatewayState, RetryQueueSeen, Snapshot,
         },
     },
 };
 
-use super::{
-    breakers::{
-        before::{read_breakers, read_rules},
-        state_word,
-    },
-    flags::before::read_flags,
-    gateway::weights::read_gateway,
-    queues::{before::read_queues, count},
-    snapshot::{bounded, kubernetes::read_kubernetes},
-};
+use super::{breakers::state_word, queues::count, snapshot::read_playbook};
 
 /// How the system stands, and how it is to stand.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,25 +54,9 @@ pub struct Change {
 
 /// Reads everything that the playbook would put back. Changes nothing.
 pub async fn read_restoring(plan: &Plan, drivers: &Drivers) -> Restoring {
-    let (gateway, breakers, rules, flags, queues, (kubernetes, in_kubernetes)) = tokio::join!(
-        bounded(drivers, "gateway", read_gateway(plan, drivers)),
-        bounded(drivers, "breakers", read_breakers(plan, drivers)),
-        bounded(drivers, "lists of rules", read_rules(plan, drivers)),
-        bounded(drivers, "flags", read_flags(plan, drivers)),
-        bounded(drivers, "retry queues", read_queues(plan, drivers)),
-        read_kubernetes(plan, drivers),
-    );
+    let (now, read) = read_playbook(plan, drivers).await;
     // An incident is no time to refuse: what cannot be read now is tried again by the step whose matter it is.
-    let read = [
-        gateway.checks,
-        breakers.checks,
-        rules.checks,
-        flags.checks,
-        queues.checks,
-        in_kubernetes,
-    ];
     let checks = read
-        .concat()
         .into_iter()
         .filter(|check| check.outcome == CheckOutcome::Refused)
         .map(|check| Check {
@@ -86,15 +64,6 @@ pub async fn read_restoring(plan: &Plan, drivers: &Drivers) -> Restoring {
             ..check
         })
         .collect();
-    let now = Snapshot {
-        gateway: gateway.found,
-        breakers: breakers.found,
-        rules: rules.found,
-        flags: flags.found,
-        retry_queues: queues.found,
-        kubernetes,
-        foreign: Vec::new(),
-    };
     let healthy = Snapshot {
         gateway: now.gateway.iter().map(healthy_server).collect(),
         breakers: healthy_breakers(plan, &now.breakers),
@@ -113,94 +82,6 @@ pub async fn read_restoring(plan: &Plan, drivers: &Drivers) -> Restoring {
         healthy,
         checks,
     }
-}
-
-/// What a restore cannot prove to the end, because the healthy state does not have it. A keeper that takes over comes to
-/// the same list.
-pub fn unproved(plan: &Plan, healthy: &Snapshot) -> Vec<Leftover> {
-    let playbook = &plan.drill.recovery;
-    let unknown = |step, what: String, why: &str| Leftover {
-        step,
-        what,
-        why: why.to_owned(),
-        by_hand: None,
-        certainty: Certainty::Unknown,
-    };
-    let unread = "it could not be read when the restore began: how it was is not known";
-    let mut all = Vec::new();
-    if let Some(Gateway::Haproxy { sockets, .. }) = &playbook.gateway {
-        let targets = || plan.drill.targets.instances.iter();
-        let places = sockets.iter().flat_map(|at| targets().map(move |i| (at, i)));
-        let missing =
-            places.filter(|(at, i)| !healthy.gateway.iter().any(|s| &&s.at == at && &&s.instance == i));
-        all.extend(missing.map(|(at, i)| unknown(StepId::Traffic, format!("{i} at gateway {at}"), unread)));
-    }
-    if let Some(Gateway::Route(_)) = &playbook.gateway {
-        let targets = plan.drill.targets.instances.iter();
-        let seen = |i: &InstanceName| healthy.gateway.iter().find(|s| s.instance == *i);
-        let why = "it has weight 0; what it had before the accident is not known";
-        all.extend(targets.filter_map(|i| match seen(i) {
-            Some(server) if server.weight > 0 => None,
-            Some(_) => Some(unknown(StepId::Traffic, format!("{i} at the gateway"), why)),
-            None => Some(unknown(StepId::Traffic, format!("{i} at the gateway"), unread)),
-        }));
-    }
-    for (entry, breakers) in playbook.breakers.iter().enumerate() {
-        let Breakers::Sentinel { callers, .. } = breakers else {
-            continue;
-        };
-        let instances = plan
-            .environment
-            .services
-            .get(callers)
-            .into_iter()
-            .flat_map(|i| i.keys());
-        let seen = |i: &&InstanceName| {
-            healthy
-                .rules
-                .iter()
-                .any(|r| r.entry == entry && r.instances.contains(*i))
-        };
-        let missing = instances.filter(|i| !seen(i));
-        all.extend(missing.map(|i| unknown(StepId::Breakers, format!("rules of Sentinel on {i}"), unread)));
-    }
-    for (entry, _) in playbook.retry_queues.iter().enumerate() {
-        let Some(queue) = healthy.retry_queues.iter().find(|q| q.entry == entry) else {
-            all.push(unknown(
-                StepId::Release,
-                format!("retry queue {}", entry + 1),
-                unread,
-            ));
-            continue;
-        };
-        // No limit says of itself whether it is the one of before, or what another recovery has left.
-        let why = "it limits now; whether it did so before the accident is not known";
-        let quotas = queue.quotas.iter().filter_map(|q| Some((q, q.bytes?)));
-        all.extend(
-            queue
-                .rate
-                .map(|r| unknown(StepId::Release, format!("rate of {r}/s of a retry queue"), why)),
-        );
-        let off = queue.groups.iter().filter(|g| !g.enabled);
-        let why_off = "it is off now; whether it was so before the accident is not known";
-        all.extend(off.map(|g| {
-            unknown(
-                StepId::Release,
-                format!("the group's switch on {}", g.broker),
-                why_off,
-            )
-        }));
-        all.extend(
-            quotas.map(|(q, b)| unknown(StepId::Release, format!("quota of {}: {b} B/s", q.payer), why)),
-        );
-    }
-    all.extend(kubernetes::unproved(plan, &healthy.kubernetes));
-    let mut hypotheses = plan.drill.guard.steady_state.iter();
-    if hypotheses.all(|h| h.limit.needs_baseline()) {
-        let why = "the guard has no absolute limit, and there is no baseline to compare with";
-        all.push(unknown(StepId::Verify, "whether users are well".into(), why));
-    }
-    all
 }
 
 fn decided(plan: &Plan, now: &Snapshot) -> Vec<String> {

@@ -12,6 +12,7 @@ use crate::{
             RocketmqQueue,
         },
         quota::{Payer, QuotaSeen},
+        recovery::{Certainty, StepId},
         snapshot::KubernetesSeen,
         time::Span,
     },

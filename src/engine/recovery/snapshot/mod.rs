@@ -99,8 +99,18 @@ pub async fn read_snapshot_telling(
 
 /// Reads everything that recovery may change. Changes nothing. Any refused check means that the run may not start.
 pub async fn read_snapshot(plan: &Plan, drivers: &Drivers) -> (Snapshot, Vec<Check>) {
-    let (injectors, gateway, breakers, rules, flags, queues, (kubernetes, in_kubernetes)) = tokio::join!(
+    let (injectors, (snapshot, checks)) = tokio::join!(
         bounded(drivers, "injection points", read_injectors(plan, drivers)),
+        read_playbook(plan, drivers),
+    );
+    let checks = [injectors.checks, checks, read_programs(plan, drivers)].concat();
+    let foreign = injectors.found;
+    (Snapshot { foreign, ..snapshot }, checks)
+}
+
+/// Everything that the playbook puts back, as it stands.
+pub(super) async fn read_playbook(plan: &Plan, drivers: &Drivers) -> (Snapshot, Vec<Check>) {
+    let (gateway, breakers, rules, flags, queues, (kubernetes, in_kubernetes)) = tokio::join!(
         bounded(drivers, "gateway", read_gateway(plan, drivers)),
         bounded(drivers, "breakers", read_breakers(plan, drivers)),
         bounded(drivers, "lists of rules", read_rules(plan, drivers)),
@@ -109,14 +119,12 @@ pub async fn read_snapshot(plan: &Plan, drivers: &Drivers) -> (Snapshot, Vec<Che
         read_kubernetes(plan, drivers),
     );
     let checks = [
-        injectors.checks,
         gateway.checks,
         breakers.checks,
         rules.checks,
         flags.checks,
         queues.checks,
         in_kubernetes,
-        read_programs(plan, drivers),
     ]
     .concat();
     let snapshot = Snapshot {
@@ -126,7 +134,7 @@ pub async fn read_snapshot(plan: &Plan, drivers: &Drivers) -> (Snapshot, Vec<Che
         flags: flags.found,
         retry_queues: queues.found,
         kubernetes,
-        foreign: injectors.found,
+        foreign: Vec::new(),
     };
     (snapshot, checks)
 }
