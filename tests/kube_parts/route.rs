@@ -211,6 +211,23 @@ async fn a_route_that_has_taken_the_name_of_the_one_before_is_not_touched() {
 }
 
 #[tokio::test]
+async fn a_rule_that_no_longer_sends_to_the_target_is_a_leftover_whatever_its_weight_elsewhere() {
+    let cluster = shared().await;
+    routed(&cluster, "less", [5, 5, 5]).await;
+    let staged = ready(&cluster, "less").await;
+    assert_eq!(left_behind(&staged.scene).await, vec![]);
+    let without =
+        r#"patch httproute less --type=json -p [{"op":"remove","path":"/spec/rules/1/backendRefs/0"}]"#;
+    cluster.kubectl(without).await;
+    let left = left_behind(&staged.scene).await;
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert_eq!(
+        left[0].why,
+        "1 rules of HTTPRoute shop/less send to Service less-0, 2 before the drill"
+    );
+}
+
+#[tokio::test]
 async fn a_way_back_that_is_killed_at_any_change_is_finished_by_the_next() {
     let cluster = shared().await;
     routed(&cluster, "torn", [20, 20, 20]).await;

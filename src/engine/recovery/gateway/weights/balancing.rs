@@ -60,6 +60,14 @@ impl Balancing<'_> {
         }
     }
 
+    /// What of the targets is not where it was, beside their weights and states.
+    pub(super) async fn displaced(&self) -> Result<Vec<String>, DriverError> {
+        match self {
+            Balancing::Haproxy(_) => Ok(Vec::new()),
+            Balancing::Route(route) => route.displaced().await,
+        }
+    }
+
     pub(super) async fn set_weight(&self, instance: &InstanceName, weight: u32) -> Result<(), DriverError> {
         match self {
             Balancing::Haproxy(haproxy) => haproxy.set_weight(instance, weight).await,

@@ -226,7 +226,17 @@ pub(super) async fn differences(scene: &Scene, door: &Door<'_>, step: StepId) ->
     for (balancer, look) in door.look(scene, scene.deadline()).await {
         match look {
             Err(error) => left.extend(balancer.unread(step, &error)),
-            Ok(servers) => left.extend(balancer.targets().filter_map(|t| difference(step, t, &servers))),
+            Ok(servers) => {
+                left.extend(balancer.targets().filter_map(|t| difference(step, t, &servers)));
+                let look = || balancer.balancing.displaced();
+                match scene.persist(scene.deadline(), look).await {
+                    Err(error) => left.extend(balancer.unread(step, &error)),
+                    Ok(displaced) => left.extend(displaced.into_iter().map(|why| {
+                        let what = format!("traffic of {}", balancer.balancing.backend());
+                        seen(step, what, why, None)
+                    })),
+                }
+            }
         }
     }
     left

@@ -113,6 +113,26 @@ impl<'a> Route<'a> {
         servers.collect()
     }
 
+    /// Targets that fewer rules send to than before the drill: a weight as before in the others is not all of their traffic.
+    pub(super) async fn displaced(&self) -> Result<Vec<String>, DriverError> {
+        let Some(before) = self.before else {
+            return Ok(Vec::new());
+        };
+        let route = self.read().await?;
+        let displaced = self.targets.iter().filter_map(|instance| {
+            let service = self.service(instance);
+            let was = before.backends.iter().filter(|b| b.instance == *instance).count();
+            let is = route.places(&service).count();
+            (is < was).then(|| {
+                format!(
+                    "{is} rules of {} send to Service {service}, {was} before the drill",
+                    self.shown()
+                )
+            })
+        });
+        Ok(displaced.collect())
+    }
+
     /// What is left of each rule that sends to a target. A Service without a Ready pod carries nothing.
     pub(super) async fn rest(
         &self,
