@@ -3,17 +3,17 @@
 use super::*;
 use crate::{
     drivers::testing::{environment, nothing_to_do, plan},
+    engine::recovery::snapshot::testing,
     model::{
+        amount::Share,
         group::GroupSeen,
-        ids::{DeploymentName, Namespace, ServerName},
-        kubernetes::{PodId, PodSeen, ScaleSeen, ServingSeen},
+        ids::{DeploymentName, RouteName, ServerName},
         playbook::{
             KafkaQueue, OffsetReset, Playbook, PodGateway, PodsOf, PoolDrain, QueueHold, Restart,
-            RocketmqQueue,
+            RocketmqQueue, RouteGateway,
         },
         quota::{Payer, QuotaSeen},
         recovery::{Certainty, StepId},
-        snapshot::KubernetesSeen,
         time::Span,
     },
 };
@@ -73,12 +73,6 @@ fn whole() -> Plan {
 
 /// All of it read, and well.
 fn all_read() -> Snapshot {
-    let instance = InstanceName::new("order-0").unwrap();
-    let pod = PodId {
-        namespace: Namespace::new("shop").unwrap(),
-        name: "order-0".into(),
-        uid: "1".into(),
-    };
     let queue = |entry| RetryQueueSeen {
         entry,
         backlog: 0,
@@ -106,32 +100,7 @@ fn all_read() -> Snapshot {
             RetryQueueSeen { quotas, ..queue(0) },
             RetryQueueSeen { groups, ..queue(1) },
         ],
-        kubernetes: KubernetesSeen {
-            pods: vec![PodSeen {
-                instance: instance.clone(),
-                pod: pod.clone(),
-                selector: "app=order-0".into(),
-                ready: true,
-            }],
-            serving: vec![ServingSeen {
-                instance,
-                pod: pod.clone(),
-                selector: "app=order-0".into(),
-                label: Some("true".into()),
-                serves_with: Some("true".into()),
-                services: vec!["order".into()],
-                ready: true,
-            }],
-            scales: vec![ScaleSeen {
-                entry: 0,
-                namespace: pod.namespace,
-                deployment: DeploymentName::new("retry").unwrap(),
-                uid: "2".into(),
-                replicas: 2,
-                ready: 2,
-            }],
-            route: None,
-        },
+        kubernetes: testing::kubernetes(),
         ..Snapshot::default()
     }
 }
@@ -174,6 +143,40 @@ fn what_may_have_been_left_so_by_another_recovery_is_not_called_healthy() {
     assert_eq!(several, ["label serving of pod shop/order-0"]);
     let at_zero = not_proved(|s| s.kubernetes.scales[0].replicas = 0);
     assert_eq!(at_zero, ["replicas of deployment retry"]);
+}
+
+#[test]
+fn a_weight_of_0_in_a_route_does_not_say_what_it_was() {
+    let book = Playbook {
+        gateway: Some(Gateway::Route(RouteGateway {
+            namespace: None,
+            route: RouteName::new("order").unwrap(),
+            backend: "{target}".into(),
+            ramp: vec![Share::ALL],
+            hold: Span::ZERO,
+        })),
+        ..nothing_to_do()
+    };
+    let plan = plan(environment(&[("order", "order-0", "127.0.0.1:9")]), book);
+    let not_proved = |gateway: Vec<GatewayServer>| {
+        let healthy = Snapshot {
+            gateway: gateway.iter().map(healthy_server).collect(),
+            ..Snapshot::default()
+        };
+        let all = unproved(&plan, &healthy).into_iter();
+        let of_gateway = all.filter(|l| l.step == StepId::Traffic);
+        of_gateway.map(|l| (l.certainty, l.what)).collect::<Vec<_>>()
+    };
+    let server = testing::server("HTTPRoute shop/order");
+    assert_eq!(not_proved(vec![server.clone()]), []);
+    let out = GatewayServer {
+        weight: 0,
+        initial_weight: 0,
+        ..server
+    };
+    let unknown = [(Certainty::Unknown, "order-0 at the gateway".to_owned())];
+    assert_eq!(not_proved(vec![out]), unknown);
+    assert_eq!(not_proved(Vec::new()), unknown);
 }
 
 #[test]

@@ -4,6 +4,8 @@ mod again;
 mod changed;
 pub(super) mod kubernetes;
 pub(super) mod progress;
+#[cfg(test)]
+pub(super) mod testing;
 
 pub use self::again::{Again, read_again};
 

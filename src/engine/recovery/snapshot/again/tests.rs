@@ -1,25 +1,10 @@
 //! What is no state to go back to.
 
 use super::*;
-use crate::model::{
-    group::GroupSeen,
-    ids::{DeploymentName, InstanceName, Namespace},
-    kubernetes::{PodId, ScaleSeen},
-    quota::Payer,
-    snapshot::{GatewayState, KubernetesSeen, RetryQueueSeen},
+use crate::{
+    engine::recovery::snapshot::testing::{kubernetes, server},
+    model::{group::GroupSeen, quota::Payer, snapshot::RetryQueueSeen},
 };
-
-fn instance() -> InstanceName {
-    InstanceName::new("order-0").unwrap()
-}
-
-fn pod() -> PodId {
-    PodId {
-        namespace: Namespace::new("shop").unwrap(),
-        name: "order-0".into(),
-        uid: "1".into(),
-    }
-}
 
 fn well() -> Snapshot {
     let quota = |client: &str| QuotaSeen {
@@ -37,14 +22,7 @@ fn well() -> Snapshot {
         beside: 0,
     };
     Snapshot {
-        gateway: vec![GatewayServer {
-            at: "lb:9999".into(),
-            instance: instance(),
-            weight: 100,
-            initial_weight: 100,
-            state: GatewayState::Ready,
-            running: true,
-        }],
+        gateway: vec![server("lb:9999")],
         retry_queues: vec![RetryQueueSeen {
             entry: 0,
             backlog: 10,
@@ -53,32 +31,7 @@ fn well() -> Snapshot {
             quotas: vec![quota("a"), quota("b")],
             groups: vec![group("broker-a"), group("broker-b")],
         }],
-        kubernetes: KubernetesSeen {
-            pods: vec![PodSeen {
-                instance: instance(),
-                pod: pod(),
-                selector: "app=order-0".into(),
-                ready: true,
-            }],
-            serving: vec![ServingSeen {
-                instance: instance(),
-                pod: pod(),
-                selector: "app=order-0".into(),
-                label: None,
-                serves_with: None,
-                services: Vec::new(),
-                ready: true,
-            }],
-            scales: vec![ScaleSeen {
-                entry: 0,
-                namespace: pod().namespace,
-                deployment: DeploymentName::new("retry").unwrap(),
-                uid: "2".into(),
-                replicas: 2,
-                ready: 2,
-            }],
-            route: None,
-        },
+        kubernetes: kubernetes(),
         ..Snapshot::default()
     }
 }

@@ -5,9 +5,10 @@ use serde_json::json;
 use super::*;
 use crate::{
     drivers::testing::{environment, nothing_to_do, plan},
+    engine::recovery::snapshot::testing::kubernetes,
     model::{
-        ids::{DeploymentName, InstanceName, Namespace},
-        kubernetes::{PodId, PodSeen, ScaleSeen, ServingSeen},
+        ids::InstanceName,
+        kubernetes::RouteSeen,
         playbook::SentinelRules,
         quota::{Payer, QuotaSeen},
         snapshot::{BreakerSeen, BreakerState, FlagsSeen, GatewayState},
@@ -35,42 +36,6 @@ fn queue(entry: usize) -> RetryQueueSeen {
             bytes: None,
         }],
         groups: vec![group("a"), group("b")],
-    }
-}
-
-fn kubernetes() -> KubernetesSeen {
-    let instance = InstanceName::new("order-0").unwrap();
-    let namespace = Namespace::new("shop").unwrap();
-    let pod = PodId {
-        namespace: namespace.clone(),
-        name: "order-0".into(),
-        uid: "1".into(),
-    };
-    KubernetesSeen {
-        pods: vec![PodSeen {
-            instance: instance.clone(),
-            pod: pod.clone(),
-            selector: "app=order-0".into(),
-            ready: true,
-        }],
-        serving: vec![ServingSeen {
-            instance,
-            pod,
-            selector: "app=order-0".into(),
-            label: Some("true".into()),
-            serves_with: Some("true".into()),
-            services: vec!["order".into()],
-            ready: true,
-        }],
-        scales: vec![ScaleSeen {
-            entry: 0,
-            namespace,
-            deployment: DeploymentName::new("retry").unwrap(),
-            uid: "2".into(),
-            replicas: 2,
-            ready: 2,
-        }],
-        route: None,
     }
 }
 
@@ -127,7 +92,7 @@ fn a_switch_or_any_option_of_a_group_is_a_change_of_that_broker_and_that_queue()
 }
 
 #[test]
-fn another_pod_of_the_same_name_a_label_a_service_and_a_scale_are_changes() {
+fn another_pod_of_the_same_name_a_label_a_service_a_scale_and_a_route_are_changes() {
     let (pod, label, scale) = (
         "the pod of order-0",
         "the label of order-0",
@@ -145,6 +110,17 @@ fn another_pod_of_the_same_name_a_label_a_service_and_a_scale_are_changes() {
     starts(told_of(|s| s.kubernetes.scales[0].replicas = 3), scale);
     starts(told_of(|s| s.kubernetes.scales[0].ready = 1), scale);
     starts(told_of(|s| s.kubernetes.scales[0].uid = "9".into()), scale);
+    let of_route = |change: fn(&mut RouteSeen)| {
+        let mut now = seen();
+        change(now.kubernetes.route.as_mut().unwrap());
+        let changes = changes(&plan(environment(&[]), nothing_to_do()), &seen(), &now);
+        changes.into_iter().map(|one| one.what).collect::<Vec<_>>()
+    };
+    let route = "HTTPRoute shop/order";
+    starts(of_route(|r| r.uid = "9".into()), route);
+    starts(of_route(|r| r.backends[0].rule = 1), route);
+    starts(of_route(|r| r.backends.clear()), route);
+    starts(told_of(|s| s.kubernetes.route = None), route);
 }
 
 #[test]
