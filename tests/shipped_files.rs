@@ -85,34 +85,33 @@ fn every_shipped_file_names_its_schema_first() {
     }
 }
 
-#[test]
-fn the_half_open_endpoint_in_the_docs_is_the_one_that_is_tested() {
-    let page = fs::read_to_string(repository("docs/drivers/resilience4j.md")).expect("a page");
-    let source = fs::read_to_string(repository(
-        "parts/spring/src/main/java/parts/spring/HalfOpen.java",
-    ))
-    .expect("a source");
+/// A page of docs/drivers, and the class of a part that it shows.
+fn shows(page: &str, folder: &str, class: &str) {
+    let shown = fs::read_to_string(repository(format!("docs/drivers/{page}.md"))).expect("a page");
+    let path = format!("parts/{folder}/src/main/java/parts/{folder}/{class}.java");
+    let source = fs::read_to_string(repository(&path)).expect("a source");
     let (_, code) = source
-        .split_once("package parts.spring;\n\n")
+        .split_once(&format!("package parts.{folder};\n\n"))
         .expect("its package");
     assert!(
-        page.contains(&format!("```java\n{code}```")),
-        "docs/drivers/resilience4j.md shows another HalfOpen.java than parts/spring has"
+        shown.contains(&format!("```java\n{code}```")),
+        "docs/drivers/{page}.md shows another class than {path}"
     );
 }
 
 #[test]
+fn the_half_open_endpoint_in_the_docs_is_the_one_that_is_tested() {
+    shows("resilience4j", "spring", "HalfOpen");
+}
+
+#[test]
 fn the_injection_point_in_the_docs_is_the_one_that_is_tested() {
-    let page = fs::read_to_string(repository("docs/drivers/injection-point.md")).expect("a page");
-    let source = fs::read_to_string(repository(
-        "parts/shop/src/main/java/parts/shop/InjectionPoint.java",
-    ))
-    .expect("a source");
-    let (_, code) = source.split_once("package parts.shop;\n\n").expect("its package");
-    assert!(
-        page.contains(&format!("```java\n{code}```")),
-        "docs/drivers/injection-point.md shows another InjectionPoint.java than parts/shop has"
-    );
+    shows("injection-point", "shop", "InjectionPoint");
+}
+
+#[test]
+fn the_retry_switch_in_the_docs_is_the_one_that_is_tested() {
+    shows("retry-switch", "shop", "RetrySwitch");
 }
 
 /// The blocks of YAML in README.md.

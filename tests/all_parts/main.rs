@@ -4,9 +4,13 @@
 
 #[path = "../luck_support/mod.rs"]
 mod luck_support;
+#[path = "../parts_support/mod.rs"]
+mod parts_support;
 mod point;
 mod screen;
 mod shop;
+mod storm;
+mod switch;
 
 use std::time::Duration;
 

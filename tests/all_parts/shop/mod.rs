@@ -1,7 +1,9 @@
-//! The shop of `scripts/part/shop`, as its own systems tell of it: each by its own tool, none by allclear.
+//! The shop of `scripts/part/shop`, and what a person can do to it.
+
+mod standing;
 
 use std::{
-    collections::BTreeSet,
+    io::Write,
     net::TcpListener,
     path::{Path, PathBuf},
     process::Stdio,
@@ -27,17 +29,6 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// A flag that somebody set before any drill, and the quota that the retry consumers have.
 const KEPT: &str = "degrade:order:coupon:by-hand";
 const QUOTA: &str = "consumer_byte_rate=4194304";
-
-/// Everything that a drill could leave behind, in the words of the systems themselves.
-#[derive(Debug, PartialEq)]
-pub struct Standing {
-    servers: Vec<String>,
-    breakers: Vec<String>,
-    flags: BTreeSet<String>,
-    kept: Vec<String>,
-    quota: String,
-    rules: Vec<Value>,
-}
 
 /// The shop. It closes when this program ends.
 pub struct Shop {
@@ -142,10 +133,14 @@ impl Shop {
         format!("http://{}", self.address(INSTANCES[number]))
     }
 
-    async fn get(&self, number: usize, path: &str) -> Value {
+    async fn get_text(&self, number: usize, path: &str) -> String {
         let url = format!("{}{path}", self.instance(number));
         let answer = self.http.get(url).send().await.expect("an answer");
-        answer.json().await.expect("JSON")
+        answer.text().await.expect("text")
+    }
+
+    async fn get(&self, number: usize, path: &str) -> Value {
+        serde_json::from_str(&self.get_text(number, path).await).expect("JSON")
     }
 
     /// Lets the service set again, from memory, what flags it once set.
@@ -185,42 +180,6 @@ impl Shop {
         assert!(status.is_success(), "{status}");
     }
 
-    /// By the actuator.
-    pub async fn breakers(&self) -> Vec<String> {
-        let mut states = Vec::new();
-        for number in 0..INSTANCES.len() {
-            let listed = self.get(number, "/actuator/circuitbreakers").await;
-            let state = listed["circuitBreakers"]["coupon"]["state"].as_str();
-            states.push(state.expect("a state").to_owned());
-        }
-        states
-    }
-
-    /// By the injection-point API.
-    pub async fn rules(&self) -> Vec<Value> {
-        let mut rules = Vec::new();
-        for number in 0..INSTANCES.len() {
-            let listed = self.get(number, "/chaos/rules").await;
-            rules.extend(listed["rules"].as_array().expect("a list").iter().cloned());
-        }
-        rules
-    }
-
-    /// By redis-cli, at each master.
-    pub async fn flags(&self) -> BTreeSet<String> {
-        let mut keys = BTreeSet::new();
-        for offset in REDIS {
-            let port = (self.first + offset).to_string();
-            let said = run(
-                "redis-cli",
-                &["-p", &port, "--scan", "--pattern", "degrade:order:*"],
-            )
-            .await;
-            keys.extend(said.lines().map(str::to_owned));
-        }
-        keys
-    }
-
     async fn redis(&self, args: &[&str]) -> String {
         let port = (self.first + REDIS[0]).to_string();
         run("redis-cli", &[&["-c", "-p", &port], args].concat()).await
@@ -245,48 +204,15 @@ impl Shop {
         .await;
     }
 
-    /// Retries that wait, by kafka-consumer-groups.
-    pub async fn waiting(&self) -> u64 {
-        let said = self
-            .kafka("consumer-groups", "--describe --group order-retry")
-            .await;
-        let lag = |line: &str| line.split_whitespace().nth(5)?.parse::<u64>().ok();
-        said.lines().filter_map(lag).sum()
-    }
-
-    /// Weight and states of all servers, by HAProxy's own socket.
-    async fn servers(&self) -> Vec<String> {
-        let mut servers = Vec::new();
-        for offset in RUNTIME_APIS {
-            let ask = format!(
-                "echo 'show servers state order' | socat - TCP:{}",
-                self.address(offset)
-            );
-            let said = run("sh", &["-c", &ask]).await;
-            // Columns 4 to 8: name, address, operational and administrative state, weight.
-            let row = |line: &str| {
-                let columns: Vec<&str> = line.split_whitespace().collect();
-                Some(columns.get(3..8)?.join(" "))
-            };
-            servers.extend(said.lines().skip(2).filter_map(row));
-        }
-        assert_eq!(servers.len(), 2 * INSTANCES.len(), "{servers:?}");
-        servers
-    }
-
-    pub async fn standing(&self) -> Standing {
-        let mut kept = Vec::new();
-        for ask in ["TYPE", "GET", "PTTL"] {
-            kept.push(self.redis(&[ask, KEPT]).await);
-        }
-        Standing {
-            servers: self.servers().await,
-            breakers: self.breakers().await,
-            flags: self.flags().await,
-            kept,
-            quota: self.kafka("configs", "--describe --entity-type clients").await,
-            rules: self.rules().await,
-        }
+    /// So many coupons are owed at once, to both instances alike.
+    pub async fn owe(&self, coupons: u32) {
+        let mut owed = tempfile::NamedTempFile::new().expect("a file");
+        writeln!(owed, "c1 {}", "-".repeat(200)).expect("written");
+        let path = owed.path().display();
+        let of = format!("--topic order-retry --num-records {coupons} --throughput -1 --payload-file {path}");
+        let in_turn =
+            "--command-property partitioner.class=org.apache.kafka.clients.producer.RoundRobinPartitioner";
+        self.kafka("producer-perf-test", &format!("{of} {in_turn}")).await;
     }
 
     /// The fault has really done it: order-0's breaker is open, flags stand in the cluster, retries wait.

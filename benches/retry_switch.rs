@@ -1,0 +1,45 @@
+//! A retry topic of a real shop let go by the shop's own switch: how near the measured rate comes to the rate that was asked
+//! for. What is made good is counted by the shop, not by its switch.
+#![allow(clippy::print_stdout, missing_docs, clippy::unwrap_used)]
+
+#[path = "../tests/parts_support/mod.rs"]
+mod parts_support;
+#[allow(dead_code, reason = "the tests use all of it")]
+#[path = "../tests/all_parts/shop/mod.rs"]
+mod shop;
+#[allow(dead_code, reason = "the tests use all of it")]
+#[path = "../tests/all_parts/switch.rs"]
+mod switch;
+
+use allclear::engine::recovery::release_retry;
+
+/// Of each instance, in retries a second: one takes 20 ms.
+const RATE: f64 = 40.0;
+const STORM: u32 = 7600;
+
+fn main() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let shop = shop::open().await;
+        let staged = switch::switches(&shop, RATE).ready().await;
+        switch::held(&shop, &staged, STORM).await;
+        println!("{STORM} retries of two instances, asked for 2 × {RATE}/s");
+        let (end, seen) = switch::watched(&shop, release_retry(&staged.scene)).await;
+        println!("{:?}, {}", end.state, end.detail);
+        let minutes: Vec<f64> = seen
+            .iter()
+            .filter_map(|(at, made)| {
+                let (then, there) = seen.iter().find(|(then, _)| then - at >= 60.0)?;
+                Some((there - made) / (then - at))
+            })
+            .collect();
+        println!("  the first 60 s: {:.1}/s", minutes.first().unwrap());
+        let (least, most) = minutes.iter().fold((f64::MAX, 0.0_f64), |(least, most), m| {
+            (least.min(*m), most.max(*m))
+        });
+        println!("  any 60 s of it: {least:.1} to {most:.1}/s");
+    });
+}
