@@ -2,42 +2,96 @@
 
 use std::{
     collections::BTreeMap,
+    future::Future,
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
 
+use futures::{StreamExt, stream};
 use tokio::time::Instant;
 
 use crate::model::ids::ClusterName;
 
 /// A Kafka broker that has lost its controller keeps a change for a minute, and hands it on as soon as there is one again (KIP-590);
-/// a change at a RocketMQ broker may wait as long on a way that is cut. The rest is for the way.
+/// a change at a RocketMQ broker may wait as long on a way that is cut. A Kubernetes API server gives a request up after a minute:
+/// `--request-timeout`, 1m0s unless set
+/// (<https://kubernetes.io/docs/reference/command-line-tools-reference/kube-apiserver/>). The rest is for the way.
 pub const LANDS_WITHIN: Duration = Duration::from_secs(65);
 
-/// By cluster, until when a change without an answer may land. One for all clients of a process.
-#[derive(Debug, Clone, Default)]
-pub struct Unanswered(Arc<RwLock<BTreeMap<ClusterName, Instant>>>);
+/// How often it is looked whether a change can still take effect.
+const LOOKS_EVERY: Duration = Duration::from_secs(1);
 
-impl Unanswered {
+/// How many changes are looked at at the same time.
+const TOGETHER: usize = 32;
+
+/// Until when each change without an answer may land: those of a cluster taken together, or each alone. One for all clients of a
+/// process.
+#[derive(Debug, Clone)]
+pub struct Unanswered<K = ClusterName>(Arc<RwLock<BTreeMap<K, Instant>>>);
+
+impl<K> Default for Unanswered<K> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+impl<K: Ord + Clone> Unanswered<K> {
     /// A change was sent just now, or may have been, and nobody knows what became of it.
-    pub fn note(&self, cluster: &ClusterName) {
+    pub fn note(&self, change: &K) {
         let until = Instant::now() + LANDS_WITHIN;
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        all.insert(cluster.clone(), until);
+        all.insert(change.clone(), until);
     }
 
     /// For how long such a change may still take effect. `None`: what is read now stays so.
-    pub fn may_land_for(&self, cluster: &ClusterName) -> Option<Duration> {
+    pub fn may_land_for(&self, change: &K) -> Option<Duration> {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let until = all.get(cluster).copied()?;
+        let until = all.get(change).copied()?;
         Some(until.saturating_duration_since(Instant::now())).filter(|left| !left.is_zero())
     }
 
     /// Waits until no such change can take effect any more.
-    pub async fn landed(&self, cluster: &ClusterName) {
-        while let Some(left) = self.may_land_for(cluster) {
+    pub async fn landed(&self, change: &K) {
+        while let Some(left) = self.may_land_for(change) {
             tokio::time::sleep(left).await;
         }
+    }
+
+    /// Waits until none of all changes can take effect any more: its time is over, or `may_land` has seen that it is not possible.
+    pub async fn all_landed<F: Future<Output = bool>>(&self, may_land: impl Fn(K) -> F) {
+        loop {
+            let look = |change: K| self.rule_out(change.clone(), may_land(change));
+            let looks: Vec<_> = self.all().into_iter().map(look).collect();
+            stream::iter(looks)
+                .buffer_unordered(TOGETHER)
+                .collect::<Vec<()>>()
+                .await;
+            if self.all().is_empty() {
+                return;
+            }
+            tokio::time::sleep(LOOKS_EVERY).await;
+        }
+    }
+
+    /// What is ruled out once will not take effect later either.
+    async fn rule_out(&self, change: K, may_land: impl Future<Output = bool>) {
+        let Some(left) = self.may_land_for(&change) else {
+            return;
+        };
+        if tokio::time::timeout(left, may_land).await == Ok(false) {
+            self.0
+                .write()
+                .unwrap_or_else(PoisonError::into_inner)
+                .remove(&change);
+        }
+    }
+
+    /// All that may still take effect.
+    fn all(&self) -> Vec<K> {
+        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let open = all.iter().filter(|(_, until)| **until > now);
+        open.map(|(change, _)| change.clone()).collect()
     }
 }
 
@@ -65,5 +119,41 @@ mod tests {
         unanswered.landed(&main).await;
         assert!(begin.elapsed() >= LANDS_WITHIN);
         assert_eq!(unanswered.may_land_for(&main), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_ruled_out_is_not_waited_for_and_what_is_not_only_for_a_minute() {
+        let took = async |changes: &[&str], may_land: &dyn Fn(&str, Duration) -> bool| {
+            let unanswered = Unanswered::<String>::default();
+            for change in changes {
+                unanswered.note(&(*change).to_owned());
+            }
+            let begin = Instant::now();
+            unanswered
+                .all_landed(async |change: String| may_land(&change, begin.elapsed()))
+                .await;
+            begin.elapsed()
+        };
+        let at_once = Duration::ZERO;
+        assert_eq!(took(&[], &|_, _| true).await, at_once);
+        assert_eq!(took(&["a", "b"], &|_, _| false).await, at_once);
+        let ten = Duration::from_secs(10);
+        assert_eq!(
+            took(&["a", "b"], &|which, now| which == "b" && now < ten).await,
+            ten
+        );
+        let for_ever = took(&["a", "b"], &|which, _| which == "b").await;
+        assert!(for_ever >= LANDS_WITHIN && for_ever <= LANDS_WITHIN + LOOKS_EVERY);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_look_that_never_ends_keeps_nobody_waiting_longer() {
+        let unanswered = Unanswered::<u8>::default();
+        unanswered.note(&1);
+        let begin = Instant::now();
+        unanswered
+            .all_landed(async |_| std::future::pending().await)
+            .await;
+        assert!(begin.elapsed() <= LANDS_WITHIN + LOOKS_EVERY);
     }
 }

@@ -39,6 +39,7 @@ impl Engine {
             // Whoever wrote it down may have died before its answer came.
             self.drivers.unanswered().note(&cluster);
         }
+        recovery::in_doubt(&self.plan, &self.drivers, &facts.changes);
         self.shared.unproved(facts.rules_set());
         for fault in &facts.faults {
             self.faults

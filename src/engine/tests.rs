@@ -6,12 +6,17 @@ use tempfile::TempDir;
 
 use super::{recovery::Again, *};
 use crate::{
-    drivers::testing::{environment, nothing_to_do, plan},
+    drivers::{
+        testing::{environment, nothing_to_do, plan},
+        unanswered::LANDS_WITHIN,
+    },
     journal::{self, Facts, Journal, MAX_LINE, RunDir, StateDir},
     model::{
         amount::Level,
+        environment::Kubernetes,
         event::Event,
-        ids::{ClusterName, CommandName, InstanceName, MetricId, ServerName},
+        ids::{ClusterName, CommandName, InstanceName, MetricId, Namespace, ServerName},
+        kubernetes::PodId,
         phase::{Cause, Phase},
         plan::Purpose,
         playbook::{Command, How, Playbook, PoolDrain, Restart, RetryQueue, SentinelRules},
@@ -160,6 +165,59 @@ async fn whatever_a_dead_keeper_was_about_to_change_is_in_doubt_for_the_next() {
     assert!(may_land("events").is_some() && may_land("other").is_none());
     let unproved = |rules| recovery::Bus::rules_unproved(&*engine.bus, &order, rules);
     assert!(unproved(SentinelRules::Degrade) && !unproved(SentinelRules::Flow));
+}
+
+/// A cluster where nobody listens, and a change of one of its pods.
+fn label() -> (Plan, ChangeIntent) {
+    let shop = Namespace::new("shop").unwrap();
+    let mut environment = environment(&[]);
+    environment.kubernetes = Some(Kubernetes {
+        kubeconfig: Some("/nowhere/kubeconfig".into()),
+        context: None,
+        namespaces: vec![shop.clone()],
+    });
+    let change = ChangeIntent::Label {
+        instance: InstanceName::new("order-0").unwrap(),
+        pod: PodId {
+            namespace: shop,
+            name: "order-0".into(),
+            uid: "one".into(),
+        },
+        key: "serving".into(),
+        before: Some("true".into()),
+        to: Some("false".into()),
+    };
+    (plan(environment, nothing_to_do()), change)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_dead_keeper_was_about_to_change_in_kubernetes_is_waited_for_by_the_next() {
+    let waits = async |changes: Vec<ChangeIntent>, plan: Plan| {
+        let facts = Facts {
+            changes,
+            ..Facts::default()
+        };
+        let mut engine = stage(plan).engine;
+        engine.take_over(facts, Vec::new(), lost());
+        let begin = tokio::time::Instant::now();
+        engine.drivers.kubernetes().unwrap().landed().await;
+        begin.elapsed()
+    };
+    let (plan, change) = label();
+    assert!(waits(vec![change], plan.clone()).await >= LANDS_WITHIN);
+    let pod_of = label().1;
+    let ChangeIntent::Label { instance, pod, .. } = pod_of else {
+        panic!("{pod_of:?}")
+    };
+    let restart = ChangeIntent::Restart {
+        instance,
+        pod: Some(pod),
+    };
+    assert!(waits(vec![restart], plan.clone()).await >= LANDS_WITHIN);
+    assert_eq!(
+        waits(vec![quota("events")], plan).await,
+        std::time::Duration::ZERO
+    );
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ use crate::{
     stage::{OF_STATEFUL_SET, PATIENCE, restarts, served},
 };
 
-const SHORT: Patience = Patience {
+pub const SHORT: Patience = Patience {
     connect: Span::seconds(1),
     call: Span::seconds(1),
     step: Span::seconds(3),

@@ -7,6 +7,7 @@ mod gateway;
 #[path = "../kafka_parts/part.rs"]
 #[allow(dead_code)]
 mod kafka;
+mod late;
 mod luck;
 mod part;
 #[path = "../parts_support/mod.rs"]

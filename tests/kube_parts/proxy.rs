@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU8, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -19,25 +19,48 @@ pub const PASSES: u8 = 0;
 pub const STALLS: u8 = 1;
 /// Connections are cut as soon as something is sent.
 pub const CUTS: u8 = 2;
+/// What is sent is kept, whoever hangs up meanwhile, and passed on only once it is let go.
+pub const HOLDS: u8 = 3;
+
+/// A TLS record shorter than this is no part of a request: it says goodbye.
+const FAREWELL: usize = 32;
 
 /// A TCP proxy.
 pub struct Proxy {
     pub address: String,
-    mode: Arc<AtomicU8>,
+    pub state: Arc<State>,
+}
+
+#[derive(Default)]
+pub struct State {
+    mode: AtomicU8,
+    lets_go: AtomicBool,
+    /// Connections with something that is kept.
+    held: AtomicU32,
+}
+
+impl State {
+    pub fn is(&self, mode: u8) {
+        self.mode.store(mode, Relaxed);
+    }
+
+    fn mode(&self) -> u8 {
+        self.mode.load(Relaxed)
+    }
 }
 
 impl Proxy {
     pub async fn to(port: u16) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let mode = Arc::new(AtomicU8::new(PASSES));
-        let now = mode.clone();
+        let state = Arc::new(State::default());
+        let now = state.clone();
         tokio::spawn(async move {
             while let Ok((connection, _)) = listener.accept().await {
                 tokio::spawn(pass(connection, port, now.clone()));
             }
         });
-        Proxy { address, mode }
+        Proxy { address, state }
     }
 
     pub fn url(&self) -> String {
@@ -45,11 +68,53 @@ impl Proxy {
     }
 
     pub fn is(&self, mode: u8) {
-        self.mode.store(mode, Relaxed);
+        self.state.is(mode);
+    }
+
+    /// Passes on what is kept, and waits until the server has answered it.
+    pub async fn lets_go(&self) {
+        self.state.lets_go.store(true, Relaxed);
+        while self.state.held.load(Relaxed) > 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        self.state.lets_go.store(false, Relaxed);
     }
 }
 
-async fn pass(mut near: TcpStream, port: u16, mode: Arc<AtomicU8>) {
+/// Keeps what was sent until it is let go, and passes it on as if its sender were still there.
+async fn hold(mut near: TcpStream, mut far: TcpStream, mut kept: Vec<u8>, state: &State) {
+    let mut more = vec![0; 65_536];
+    let mut is_open = true;
+    while !state.lets_go.load(Relaxed) {
+        tokio::select! {
+            n = near.read(&mut more), if is_open => match n {
+                Ok(n) if n > 0 => kept.extend(&more[..n]),
+                _ => is_open = false,
+            },
+            () = tokio::time::sleep(Duration::from_millis(20)) => {}
+        }
+    }
+    if far.write_all(&without_farewell(&kept)).await.is_ok() {
+        // Its answer goes nowhere.
+        let _ = tokio::time::timeout(Duration::from_secs(10), far.read(&mut more)).await;
+    }
+}
+
+/// The TLS records without what says that the sender leaves: a server gives up what nobody waits for.
+fn without_farewell(mut bytes: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::new();
+    while bytes.len() >= 5 {
+        let length = usize::from(u16::from_be_bytes([bytes[3], bytes[4]]));
+        let (record, rest) = bytes.split_at((5 + length).min(bytes.len()));
+        if length >= FAREWELL {
+            kept.extend_from_slice(record);
+        }
+        bytes = rest;
+    }
+    kept
+}
+
+async fn pass(mut near: TcpStream, port: u16, state: Arc<State>) {
     let Ok(mut far) = TcpStream::connect(("127.0.0.1", port)).await else {
         return;
     };
@@ -57,15 +122,21 @@ async fn pass(mut near: TcpStream, port: u16, mode: Arc<AtomicU8>) {
     loop {
         let passed = tokio::select! {
             n = near.read(&mut there) => match n {
-                Ok(n) if n > 0 => match mode.load(Relaxed) {
+                Ok(n) if n > 0 => match state.mode() {
                     CUTS => return,
                     STALLS => { tokio::time::sleep(Duration::from_secs(30)).await; return }
+                    HOLDS => {
+                        state.held.fetch_add(1, Relaxed);
+                        hold(near, far, there[..n].to_vec(), &state).await;
+                        state.held.fetch_sub(1, Relaxed);
+                        return;
+                    }
                     _ => far.write_all(&there[..n]).await,
                 },
                 _ => return,
             },
             n = far.read(&mut back) => match n {
-                Ok(n) if n > 0 => match mode.load(Relaxed) {
+                Ok(n) if n > 0 => match state.mode() {
                     CUTS => return,
                     STALLS => { tokio::time::sleep(Duration::from_secs(30)).await; return }
                     _ => near.write_all(&back[..n]).await,

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Three pods with a Service each, and a route over them with these weights; the second rule has the first alone.
-async fn routed(cluster: &Cluster, app: &str, weights: [u32; 3]) {
+pub async fn routed(cluster: &Cluster, app: &str, weights: [u32; 3]) {
     cluster.service(app, 3).await;
     let mut yaml = String::new();
     for n in 0..3 {
@@ -68,7 +68,7 @@ async fn ready(cluster: &Cluster, app: &str) -> Staged {
 }
 
 /// All weights, rule by rule.
-async fn weights(cluster: &Cluster, app: &str) -> String {
+pub async fn weights(cluster: &Cluster, app: &str) -> String {
     cluster
         .field(
             &format!("httproute {app}"),

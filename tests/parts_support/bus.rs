@@ -8,7 +8,7 @@
 use std::{
     collections::BTreeSet,
     sync::{
-        Mutex,
+        Mutex, OnceLock,
         atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering::Relaxed},
     },
 };
@@ -40,6 +40,8 @@ pub struct Ledger {
     /// Changes until it dies; 0: it does not.
     pub(super) left: AtomicU32,
     pub(super) died: Notify,
+    /// What happens right before a change is made.
+    pub at_change: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl Bus for Ledger {
@@ -51,6 +53,9 @@ impl Bus for Ledger {
         if self.left.fetch_sub(1, Relaxed) == 1 {
             self.died.notify_one();
             return Box::pin(std::future::pending());
+        }
+        if let Some(happens) = self.at_change.get() {
+            happens();
         }
         Box::pin(async {})
     }

@@ -1,11 +1,12 @@
 //! Kubernetes: pods, their labels and Services, the weights of HTTPRoutes, and the scale of Deployments.
 //!
 //! Every change names the object's UID, and its version where the change builds on what was read: a successor of the same name
-//! is never taken for the one that was meant. Rights are proved by the API server itself, which carries out everything of a dry
+//! is never taken for the one that was meant, and what nobody answered cannot land on what has changed since. Rights are proved by the API server itself, which carries out everything of a dry
 //! run but storing it.
 
 mod ask;
 mod config;
+mod doubt;
 mod pods;
 mod routes;
 mod scale;
@@ -21,11 +22,15 @@ use tokio::sync::Mutex;
 
 use crate::model::{environment, ids::Namespace, time::Span};
 
-use self::ask::Ask;
-use super::error::DriverError;
+use self::{
+    ask::Ask,
+    doubt::{Base, Doubt},
+};
+use super::{error::DriverError, unanswered::Unanswered};
 
 pub use self::{
     config::{Kubeconfig, kubeconfig},
+    doubt::Asked,
     pods::{Owner, Pod},
     routes::{Backend, HttpRoute},
     scale::Scaled,
@@ -61,6 +66,7 @@ pub struct Kubernetes {
     connect: Span,
     call: Span,
     client: Arc<Mutex<Option<Client>>>,
+    unanswered: Unanswered<Doubt>,
 }
 
 impl fmt::Debug for Kubernetes {
@@ -79,6 +85,7 @@ impl Kubernetes {
             connect,
             call,
             client: Arc::default(),
+            unanswered: Unanswered::default(),
         }
     }
 
@@ -147,18 +154,21 @@ impl Kubernetes {
         Ok(list.items.unwrap_or_default())
     }
 
-    /// Changes part of an object by a JSON merge patch (RFC 7396).
+    /// Changes part of an object by a JSON merge patch (RFC 7396), if it is still as it was read.
     async fn patch<T: DeserializeOwned>(
         &self,
-        kind: &str,
-        path: Vec<&str>,
+        (kind, path): (&'static str, Vec<&str>),
+        base: Base<'_>,
         patch: Value,
         run: Run,
     ) -> Result<T, DriverError> {
+        let doubt = Doubt::of_patch(kind, &path, base);
         let ask = Ask::new(Method::PATCH, path)
-            .saying("application/merge-patch+json", patch)
+            .saying("application/merge-patch+json", base.only(patch))
             .run(run);
-        self.ask(ask, kind).await
+        let ended = self.ask(ask, kind).await;
+        self.note_unless_answered(&ended, &doubt, run);
+        ended
     }
 }
 

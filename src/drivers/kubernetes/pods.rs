@@ -8,7 +8,11 @@ use serde_json::{Value, json};
 
 use crate::model::{ids::Namespace, kubernetes::PodId, text::harmless};
 
-use super::{Kubernetes, Meta, Run, ask::Ask};
+use super::{
+    Kubernetes, Meta, Run,
+    ask::Ask,
+    doubt::{Base, Doubt},
+};
 use crate::drivers::error::DriverError;
 
 /// A pod, as it stands.
@@ -108,7 +112,7 @@ impl RawPod {
     }
 }
 
-fn place(id: &PodId) -> Vec<&str> {
+pub(super) fn place(id: &PodId) -> Vec<&str> {
     vec!["api", "v1", "namespaces", id.namespace.as_str(), "pods", &id.name]
 }
 
@@ -138,7 +142,9 @@ impl Kubernetes {
         let ask = Ask::new(Method::DELETE, place(id))
             .run(run)
             .saying("application/json", options);
-        match self.ask::<Value>(ask, "Pod").await {
+        let ended = self.ask::<Value>(ask, "Pod").await;
+        self.note_unless_answered(&ended, &Doubt::of_deletion("Pod", &place(id), &id.uid), run);
+        match ended {
             Ok(_) => Ok(()),
             Err(DriverError::NotThere { .. }) if run == Run::Wet => Ok(()),
             Err(error) => Err(error),
@@ -156,12 +162,12 @@ impl Kubernetes {
         value: Option<&str>,
         run: Run,
     ) -> Result<(), DriverError> {
-        let patch = json!({"metadata": {
-            "uid": pod.id.uid,
-            "resourceVersion": pod.version,
-            "labels": {key: value},
-        }});
-        self.patch::<Value>("Pod", place(&pod.id), patch, run)
+        let base = Base {
+            uid: &pod.id.uid,
+            version: &pod.version,
+        };
+        let patch = json!({"metadata": {"labels": {key: value}}});
+        self.patch::<Value>(("Pod", place(&pod.id)), base, patch, run)
             .await
             .map(drop)
     }

@@ -12,7 +12,7 @@ use crate::model::{
     text::harmless,
 };
 
-use super::{Kubernetes, Meta, Run, ask::Ask};
+use super::{Kubernetes, Meta, Run, ask::Ask, doubt::Base};
 use crate::drivers::error::DriverError;
 
 /// An HTTPRoute as it stands.
@@ -84,7 +84,7 @@ impl RawBackend {
     }
 }
 
-fn place<'a>(namespace: &'a Namespace, route: &'a RouteName) -> Vec<&'a str> {
+pub(super) fn place<'a>(namespace: &'a Namespace, route: &'a RouteName) -> Vec<&'a str> {
     let group = ["apis", "gateway.networking.k8s.io", "v1"];
     let object = ["namespaces", namespace.as_str(), "httproutes", route.as_str()];
     [group.as_slice(), &object].concat()
@@ -134,11 +134,12 @@ impl Kubernetes {
         weight: u32,
         run: Run,
     ) -> Result<(), DriverError> {
-        let patch = json!({
-            "metadata": {"uid": seen.uid, "resourceVersion": seen.version},
-            "spec": {"rules": seen.with(service, weight)},
-        });
-        self.patch::<Value>("HTTPRoute", place(namespace, name), patch, run)
+        let base = Base {
+            uid: &seen.uid,
+            version: &seen.version,
+        };
+        let patch = json!({"spec": {"rules": seen.with(service, weight)}});
+        self.patch::<Value>(("HTTPRoute", place(namespace, name)), base, patch, run)
             .await
             .map(drop)
     }

@@ -9,7 +9,7 @@ use crate::model::{
     text::harmless,
 };
 
-use super::{Kubernetes, Meta, Run, ask::Ask};
+use super::{Kubernetes, Meta, Run, ask::Ask, doubt::Base};
 use crate::drivers::error::DriverError;
 
 /// How a Deployment is scaled.
@@ -75,7 +75,7 @@ struct TargetRef {
     name: String,
 }
 
-fn place<'a>(namespace: &'a Namespace, deployment: &'a DeploymentName) -> Vec<&'a str> {
+pub(super) fn place<'a>(namespace: &'a Namespace, deployment: &'a DeploymentName) -> Vec<&'a str> {
     let namespace = namespace.as_str();
     vec![
         "apis",
@@ -116,13 +116,13 @@ impl Kubernetes {
         replicas: u32,
         run: Run,
     ) -> Result<Scaled, DriverError> {
-        let patch = json!({
-            "metadata": {"uid": seen.uid, "resourceVersion": seen.version},
-            "spec": {"replicas": replicas},
-        });
-        let scale: RawScale = self
-            .patch("Scale", place(namespace, deployment), patch, run)
-            .await?;
+        let base = Base {
+            uid: &seen.uid,
+            version: &seen.version,
+        };
+        let patch = json!({"spec": {"replicas": replicas}});
+        let place = ("Scale", place(namespace, deployment));
+        let scale: RawScale = self.patch(place, base, patch, run).await?;
         Ok(scale.into())
     }
 

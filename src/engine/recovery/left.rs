@@ -3,7 +3,7 @@
 use crate::model::recovery::{Leftover, StepId};
 
 use super::{
-    Scene, breakers,
+    Scene, breakers, doubts,
     faults::{
         by_hand_run,
         injector::{injectors, sort},
@@ -17,6 +17,7 @@ use super::{
 pub async fn left_behind(scene: &Scene) -> Vec<Leftover> {
     // First, and not beside the rest: what was read a minute before it is believed may have changed since.
     queues::landed(scene).await;
+    doubts::landed(scene).await;
     let (rules, loads, gateway, breakers, flags, queues, pools, pods) = tokio::join!(
         rules(scene),
         loads(scene),

@@ -7,6 +7,7 @@
 mod breakers;
 mod by_hand;
 mod commands;
+mod doubts;
 mod faults;
 mod flags;
 mod gateway;
@@ -41,6 +42,7 @@ use crate::{
 
 pub use breakers::steps::breakers_open;
 pub use commands::command;
+pub(super) use doubts::in_doubt;
 pub use faults::{end_faults, faults, injector::injector, left_silent, try_on};
 pub use flags::flags;
 pub use gateway::{drain, traffic};
