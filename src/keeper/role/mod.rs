@@ -64,20 +64,20 @@ pub async fn keep(
         LOCK_PATIENCE
     };
     let _lock = KeeperLock::take_within(run, &plan.run, pid, patience)?;
-    let environment = state.lock_environment_within(&plan.environment.name, &plan.run, pid, patience)?;
     let (journal, history) = Journal::open(run)?;
     let facts = journal::facts(&history.events);
     let takeovers = takeovers(&history.events);
     let damage: Vec<String> = history.damage.iter().map(ToString::to_string).collect();
     if facts.closed.is_some() {
-        // The keeper before has said its last word, and may have died before it could tidy up.
+        // The keeper before has said its last word, and may have died before it could tidy up. That takes no right to the
+        // environment: the next run may be on it by now. A signature that is left there is that of a closed run: nobody minds it.
         if let Some(socket) = run.socket() {
             wire::remove_stale(&socket).await?;
         }
         tidy_up(run)?;
-        environment.release();
         return Ok(None);
     }
+    let environment = state.lock_environment_within(&plan.environment.name, &plan.run, pid, patience)?;
     let schedule = Schedule::of(&plan.drill)?;
     let secrets = run.secrets()?;
     let drivers = Arc::new(Drivers::new(&plan, secrets.clone())?);

@@ -9,6 +9,7 @@ use crate::{
     journal::story,
     model::{
         environment::SecretRef,
+        ids::RunId,
         secret::{SecretText, Secrets},
     },
 };
@@ -70,14 +71,20 @@ async fn the_deadman_stays_until_the_keeper_has_tidied_up() {
 }
 
 #[tokio::test]
-async fn who_takes_over_a_closed_run_tidies_up_and_changes_nothing() {
+async fn who_takes_over_a_closed_run_tidies_up_and_changes_nothing_although_the_next_has_begun() {
     let (_temp, state, run, socket) = open_run();
+    let environment = story::plan().environment.name;
+    let keeper_before = state.lock_environment(&environment, &story::run(), 1).unwrap();
     let (mut journal, _) = Journal::open(&run).unwrap();
     for event in story::events() {
         journal.append(&event).unwrap();
     }
     drop(journal);
     drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
+    // It died before it could give the environment back; the next run has that now, or will have it afterwards.
+    drop(keeper_before);
+    let next = RunId::new("20261130-next").unwrap();
+    let environment = state.lock_environment(&environment, &next, 2).unwrap();
     let open = names(&run);
     let cause = Cause::KeeperLost { what: "EOF".into() };
     let ended = keep(&state, &run, Entry::TakeOver(cause), || panic!("nobody attaches")).await;
@@ -89,6 +96,7 @@ async fn who_takes_over_a_closed_run_tidies_up_and_changes_nothing() {
     );
     assert!(!socket.exists());
     assert_eq!(journal::read(&run).unwrap().events, story::events());
+    environment.release();
 }
 
 #[tokio::test]
