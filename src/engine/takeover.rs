@@ -99,5 +99,39 @@ fn unknown_before(facts: &Facts, damage: &[String], restoring: bool) -> Vec<Left
             "the sheet's metrics have nothing to come back to",
         )
     });
-    damaged.chain(snapshot).chain(baseline).collect()
+    // A restore has one snapshot, and begins right after it.
+    let hidden = facts.snapshot_hidden.as_deref().filter(|_| !restoring);
+    let older = hidden
+        .into_iter()
+        .flat_map(|damaged| older_snapshot(facts, damaged));
+    damaged.chain(snapshot).chain(older).chain(baseline).collect()
+}
+
+/// What is put back is what preflight has found; what somebody has changed between that and the first fault is not known, or
+/// only by name.
+fn older_snapshot(facts: &Facts, damaged: &str) -> Vec<Leftover> {
+    let unknown = |what: String, why: String| Leftover {
+        step: StepId::Verify,
+        what,
+        why,
+        by_hand: None,
+        certainty: Certainty::Unknown,
+    };
+    let whole = unknown(
+        "the snapshot before the first fault".into(),
+        format!(
+            "it may be lost ({damaged}): what is put back is what preflight had found; if somebody changed a weight, a flag, a rule or a \
+             quota during the baseline, that change is undone"
+        ),
+    );
+    let changed = facts.changed_since.iter().map(|changed| {
+        unknown(
+            format!("{} before the first fault: {}", changed.what, changed.now),
+            format!(
+                "that snapshot cannot be read ({damaged}): put back is what preflight had found, {}; look at it, and set it by hand",
+                changed.before
+            ),
+        )
+    });
+    std::iter::once(whole).chain(changed).collect()
 }

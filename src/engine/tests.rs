@@ -331,6 +331,42 @@ async fn what_the_journal_does_not_tell_stands_against_all_clear_to_the_end() {
 }
 
 #[tokio::test]
+async fn what_a_damaged_later_snapshot_may_have_held_is_not_taken_for_put_back() {
+    let facts = || Facts {
+        snapshot: Some(Snapshot::default()),
+        baseline: Some(BaselineLevels::default()),
+        changed_since: vec![Changed {
+            what: "order-0 at gateway lb".into(),
+            before: "weight 50 of 50, ready".into(),
+            now: "weight 100 of 50, ready".into(),
+        }],
+        snapshot_hidden: Some("journal.jsonl line 9: its checksum is wrong".into()),
+        ..Facts::default()
+    };
+    let damage = || vec!["journal.jsonl line 9: its checksum is wrong".to_owned()];
+    let mut engine = stage(plan(environment(&[]), nothing_to_do())).engine;
+    engine.take_over(facts(), damage(), lost());
+    let told: Vec<String> = engine
+        .unknown
+        .iter()
+        .map(|l| format!("{}: {}", l.what, l.why))
+        .collect();
+    insta::assert_snapshot!(told.join("\n"), @r"
+    journal damaged: journal.jsonl line 9: its checksum is wrong: what the record said is not known
+    the snapshot before the first fault: it may be lost (journal.jsonl line 9: its checksum is wrong): what is put back is what preflight had found; if somebody changed a weight, a flag, a rule or a quota during the baseline, that change is undone
+    order-0 at gateway lb before the first fault: weight 100 of 50, ready: that snapshot cannot be read (journal.jsonl line 9: its checksum is wrong): put back is what preflight had found, weight 50 of 50, ready; look at it, and set it by hand
+    ");
+    assert!(engine.unknown.iter().all(|l| l.certainty == Certainty::Unknown));
+
+    let mut restore = plan(environment(&[]), nothing_to_do());
+    restore.purpose = Purpose::Restore;
+    let mut engine = stage(restore).engine;
+    engine.take_over(facts(), damage(), lost());
+    let is_told = |l: &Leftover| l.what.starts_with("the snapshot before") || l.what.starts_with("order-0");
+    assert!(!engine.unknown.iter().any(is_told), "a restore reads once");
+}
+
+#[tokio::test]
 async fn the_last_read_restarts_nobody_for_a_pool_that_was_given_up() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("restarted");

@@ -9,10 +9,12 @@ use crate::model::{
     playbook::SentinelRules,
     recovery::{Leftover, Milestone, StepId, StepReport},
     sheet::{RowId, RowState},
-    snapshot::{BaselineLevels, Snapshot},
+    snapshot::{BaselineLevels, Changed, Snapshot},
     time::{Moment, Span},
     undo::{ChangeIntent, FaultIntent},
 };
+
+use super::read::{Damage, History};
 
 /// Folds events into facts.
 pub fn facts<'a>(events: impl IntoIterator<Item = &'a Event>) -> Facts {
@@ -21,6 +23,26 @@ pub fn facts<'a>(events: impl IntoIterator<Item = &'a Event>) -> Facts {
         facts.apply(event);
     }
     facts
+}
+
+/// The same of a run that was read back, with what its damage may hide.
+pub fn facts_of(history: &History) -> Facts {
+    Facts {
+        snapshot_hidden: hidden_snapshot(history).map(ToString::to_string),
+        ..facts(&history.events)
+    }
+}
+
+/// The damaged record that may have been a later snapshot than the one that counts: it stands behind that, and before the first
+/// change.
+fn hidden_snapshot(history: &History) -> Option<&Damage> {
+    let changes = |e: &&Event| matches!(e.body, Body::FaultIntended(_) | Body::ChangeIntended(_));
+    let first_change = history.events.iter().find(changes).map_or(u64::MAX, |e| e.seq);
+    let before_it = history.events.iter().take_while(|e| e.seq < first_change);
+    let snapshots = before_it.filter(|e| matches!(e.body, Body::SnapshotTaken(_)));
+    let counts = snapshots.last()?.seq;
+    let mut damage = history.damage.iter();
+    damage.find(|d| (counts..first_change).contains(&d.after))
 }
 
 /// What a run's events add up to.
@@ -34,6 +56,10 @@ pub struct Facts {
     pub faults: Vec<FaultFact>,
     /// What was there before, as last read before anything was changed: a later one would take a drained weight for it.
     pub snapshot: Option<Snapshot>,
+    /// What somebody had changed since that snapshot, where the one that has it as it was then did not follow.
+    pub changed_since: Vec<Changed>,
+    /// The damaged record that may have been a later snapshot, read before anything was changed.
+    pub snapshot_hidden: Option<String>,
     /// The frozen baseline.
     pub baseline: Option<BaselineLevels>,
     /// The end of each step that has begun, by its index; `None` once it is over.
@@ -153,8 +179,10 @@ impl Facts {
             Body::SnapshotTaken(snapshot) => {
                 if self.snapshot.is_none() || !self.touched() {
                     self.snapshot = Some((**snapshot).clone());
+                    self.changed_since.clear();
                 }
             }
+            Body::ChangedMeanwhile(changed) => self.changed_since.clone_from(changed),
             Body::Refused { reasons } => self.refused = Some(reasons.clone()),
             Body::Frozen(levels) => self.baseline = Some(levels.clone()),
             Body::Row(row) if row.last => {

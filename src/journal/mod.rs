@@ -33,7 +33,7 @@ mod writer;
 
 pub use clock::Clock;
 pub use error::{JournalError, StateError};
-pub use facts::{Facts, FaultFact, FaultState, StepFact, facts};
+pub use facts::{Facts, FaultFact, FaultState, StepFact, facts, facts_of};
 pub use line::{MAX_LINE, checked, decode, encode, frame};
 pub use lock::{EnvironmentLock, Holder, KeeperLock, LockError};
 pub use owed::{Owed, owed};

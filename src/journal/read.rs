@@ -58,6 +58,8 @@ pub struct Damage {
     pub line: u64,
     /// What is wrong with it.
     pub why: String,
+    /// The number of the last event before it that could be read; 0 if there is none.
+    pub after: u64,
 }
 
 impl fmt::Display for Damage {
@@ -154,6 +156,7 @@ struct Lines {
     reader: Option<BufReader<File>>,
     file: &'static str,
     line: u64,
+    last_seq: u64,
 }
 
 impl Lines {
@@ -167,6 +170,7 @@ impl Lines {
             reader,
             file,
             line: 0,
+            last_seq: 0,
         })
     }
 
@@ -175,6 +179,7 @@ impl Lines {
             file: self.file,
             line: self.line,
             why: why.into(),
+            after: self.last_seq,
         }
     }
 }
@@ -188,7 +193,13 @@ impl Iterator for Lines {
             self.line += 1;
             return match raw {
                 Ok(Some(Raw::Line(line))) if line.is_empty() => continue,
-                Ok(Some(Raw::Line(line))) => Some(line::decode(&line).map_err(|why| self.damage(why))),
+                Ok(Some(Raw::Line(line))) => Some(match line::decode(&line) {
+                    Ok(event) => {
+                        self.last_seq = event.seq;
+                        Ok(event)
+                    }
+                    Err(why) => Err(self.damage(why)),
+                }),
                 Ok(Some(Raw::TooLong)) => Some(Err(self.damage("longer than any event"))),
                 Ok(Some(Raw::Torn(_)) | None) => None,
                 Err(e) => {

@@ -22,7 +22,7 @@ use crate::{
         recovery::Milestone,
         sample::Query,
         secret::{SecretText, Secrets},
-        snapshot::{BaselineLevel, BaselineLevels},
+        snapshot::{BaselineLevel, BaselineLevels, Changed},
         time::Span,
         undo::ChangeIntent,
     },
@@ -258,6 +258,75 @@ fn the_snapshot_is_the_last_one_before_anything_was_changed() {
     let events: Vec<Event> = events.collect();
     let snapshot = facts(&events).snapshot.unwrap();
     assert_eq!(snapshot.foreign, ["before arming"]);
+}
+
+#[test]
+fn a_damaged_later_snapshot_is_told_and_only_where_it_can_have_been_one() {
+    let taken = |server: &str| {
+        Body::SnapshotTaken(Box::new(crate::model::snapshot::Snapshot {
+            foreign: vec![server.to_owned()],
+            ..Default::default()
+        }))
+    };
+    let changed = Changed {
+        what: "order-0 at gateway lb".into(),
+        before: "weight 50".into(),
+        now: "weight 100".into(),
+    };
+    let flags = ChangeIntent::Flags {
+        pattern: "degrade:*".into(),
+        count: 1,
+    };
+    let bodies = [
+        Body::Warning("first".into()),
+        taken("in preflight"),
+        Body::Warning("baseline".into()),
+        Body::ChangedMeanwhile(vec![changed.clone()]),
+        taken("before arming"),
+        Body::Warning("armed".into()),
+        Body::ChangeIntended(flags),
+        Body::Warning("last".into()),
+    ];
+    let events: Vec<Event> = (1..)
+        .zip(bodies)
+        .map(|(seq, body)| Event {
+            seq,
+            at: Default::default(),
+            wall: jiff::Timestamp::UNIX_EPOCH,
+            body,
+        })
+        .collect();
+    let with_damage = |lines: &[usize]| {
+        let (_temp, _, run) = new_run();
+        write(&run, &events);
+        let text = fs::read_to_string(run.journal_file()).unwrap();
+        let spoilt = text
+            .lines()
+            .enumerate()
+            .map(|(at, line)| match lines.contains(&(at + 1)) {
+                true => format!("{}x\n", &line[..line.len() - 1]),
+                false => format!("{line}\n"),
+            });
+        fs::write(run.journal_file(), spoilt.collect::<String>()).unwrap();
+        facts_of(&without_readings(&run).unwrap())
+    };
+    for lines in [&[][..], &[1], &[3], &[4], &[7, 8], &[8]] {
+        let facts = with_damage(lines);
+        let snapshot = facts.snapshot.unwrap();
+        assert_eq!(snapshot.foreign, ["before arming"], "{lines:?}");
+        // The first change is one of the damaged ones: whatever stands there may be anything.
+        let hidden = facts.snapshot_hidden.is_some();
+        assert_eq!(hidden, lines == [7, 8], "{lines:?}: {:?}", facts.snapshot_hidden);
+        assert_eq!(facts.changed_since, vec![], "{lines:?}");
+    }
+    for (lines, named) in [(&[5][..], vec![changed]), (&[4, 5], vec![])] {
+        let facts = with_damage(lines);
+        assert_eq!(facts.snapshot.unwrap().foreign, ["in preflight"], "{lines:?}");
+        let hidden = facts.snapshot_hidden.unwrap();
+        assert!(hidden.starts_with("journal.jsonl line"), "{hidden}");
+        assert_eq!(facts.changed_since, named, "{lines:?}");
+    }
+    assert_eq!(with_damage(&[2, 5]).snapshot_hidden, None, "there is none at all");
 }
 
 #[test]

@@ -65,7 +65,7 @@ pub async fn keep(
     };
     let _lock = KeeperLock::take_within(run, &plan.run, pid, patience)?;
     let (journal, history) = Journal::open(run)?;
-    let facts = journal::facts(&history.events);
+    let facts = journal::facts_of(&history);
     let takeovers = takeovers(&history.events);
     let damage: Vec<String> = history.damage.iter().map(ToString::to_string).collect();
     if facts.closed.is_some() {
