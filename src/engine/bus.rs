@@ -96,7 +96,9 @@ impl EngineBus {
 impl Bus for EngineBus {
     fn intend(&self, change: ChangeIntent) -> BoxFuture<'_, ()> {
         match &change {
-            ChangeIntent::Restart { instance, .. } => self.shared.restarted([instance.clone()]),
+            ChangeIntent::Restart { instance, .. } | ChangeIntent::Rollout { instance, .. } => {
+                self.shared.restarted([instance.clone()]);
+            }
             ChangeIntent::Rules { instance, rules, .. } => {
                 self.shared.unproved([(instance.clone(), *rules)]);
             }

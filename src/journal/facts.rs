@@ -140,7 +140,7 @@ impl Facts {
     /// The instances that recovery has restarted, or was about to: none is restarted twice.
     pub fn restarted(&self) -> impl Iterator<Item = &InstanceName> {
         self.changes.iter().filter_map(|change| match change {
-            ChangeIntent::Restart { instance, .. } => Some(instance),
+            ChangeIntent::Restart { instance, .. } | ChangeIntent::Rollout { instance, .. } => Some(instance),
             _ => None,
         })
     }

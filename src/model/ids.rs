@@ -97,6 +97,8 @@ names! {
     Namespace,
     /// A Deployment of Kubernetes.
     DeploymentName,
+    /// A Deployment or StatefulSet of Kubernetes.
+    WorkloadName,
     /// An HTTPRoute of Kubernetes' Gateway API.
     RouteName,
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::{DeploymentName, InstanceName, Namespace, RouteName};
+use super::ids::{DeploymentName, InstanceName, Namespace, RouteName, WorkloadName};
 
 /// One pod, and no other that may have its name later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +71,57 @@ pub struct ScaleSeen {
     /// How many of them were Running and Ready.
     #[serde(default)]
     pub ready: u32,
+}
+
+/// What makes pods, and replaces them one after another when their template changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkloadKind {
+    /// Of pods without a name of their own.
+    Deployment,
+    /// Of pods with one.
+    StatefulSet,
+}
+
+impl fmt::Display for WorkloadKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            WorkloadKind::Deployment => "deployment",
+            WorkloadKind::StatefulSet => "statefulset",
+        })
+    }
+}
+
+/// A workload's place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Where it is.
+    pub namespace: Namespace,
+    /// What it is.
+    pub kind: WorkloadKind,
+    /// Its name.
+    pub name: WorkloadName,
+}
+
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}/{}", self.kind, self.namespace, self.name)
+    }
+}
+
+/// The workload of a target, whose pod a rollout would restart.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkloadSeen {
+    /// The target.
+    pub instance: InstanceName,
+    /// The workload.
+    pub workload: Workload,
+    /// What the API server gave to this workload alone.
+    pub uid: String,
+    /// When its pods were restarted last, as whoever did so wrote it.
+    pub restarted_at: Option<String>,
+    /// Whether it was all rolled out and available.
+    pub ready: bool,
 }
 
 /// An HTTPRoute whose weights bring traffic to the targets.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     group::GroupSeen,
     ids::InstanceName,
-    kubernetes::{PodSeen, RouteSeen, ScaleSeen, ServingSeen},
+    kubernetes::{PodSeen, RouteSeen, ScaleSeen, ServingSeen, WorkloadSeen},
     playbook::SentinelRules,
     quota::QuotaSeen,
     sample::Query,
@@ -55,6 +55,9 @@ pub struct KubernetesSeen {
     pub serving: Vec<ServingSeen>,
     /// Deployments that are scaled to zero, by the playbook's retry queue.
     pub scales: Vec<ScaleSeen>,
+    /// Workloads that a rollout would restart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rollouts: Vec<WorkloadSeen>,
     /// The HTTPRoute that is the gateway, if one is. The weights stand with those of other gateways.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub route: Option<RouteSeen>,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ids::{DeploymentName, FaultId, InstanceName, Namespace, ServerName, StepName},
-    kubernetes::PodId,
+    kubernetes::{PodId, Workload},
     playbook::SentinelRules,
     quota::QuotaSeen,
     snapshot::GatewayState,
@@ -124,6 +124,15 @@ pub enum ChangeIntent {
         /// Its pod, if that is deleted: this one and never its successor.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pod: Option<PodId>,
+    },
+    /// An instance is restarted by a rollout of its workload. Done once a run.
+    Rollout {
+        /// The instance.
+        instance: InstanceName,
+        /// Its workload.
+        workload: Workload,
+        /// The time that is noted there.
+        at: String,
     },
     /// A pod's label is set, or put back.
     Label {

@@ -7,8 +7,9 @@ use super::{
     values::{self, Bad, quoted},
 };
 use crate::model::{
-    ids::{DeploymentName, Namespace},
-    playbook::{PodGateway, PodsOf, QueueHold},
+    ids::{DeploymentName, Namespace, WorkloadName},
+    kubernetes::WorkloadKind,
+    playbook::{PodGateway, PodsOf, QueueHold, RolloutOf},
 };
 
 /// What stands for a target in a selector.
@@ -57,6 +58,17 @@ pub(super) fn hold(fields: &Fields) -> Option<QueueHold> {
 pub(super) fn restart(fields: &Fields) -> Option<PodsOf> {
     let (what, pods) = (fields.word("restart"), pods(fields));
     what.and(pods)
+}
+
+pub(super) fn rollout(fields: &Fields) -> Option<RolloutOf> {
+    let namespace = in_namespace(fields);
+    let workload = fields.one("rollout", workload);
+    let (kind, name) = workload?;
+    Some(RolloutOf {
+        namespace: namespace?,
+        kind,
+        name,
+    })
 }
 
 /// A pod that is out of its Services must be found all the same: to come back, and to be restarted.
@@ -109,6 +121,31 @@ pub(super) fn namespace(text: &str) -> Result<Namespace, Bad> {
         Some(namespace) => Ok(namespace),
         None => Err(Bad::new(format!("{} is not a namespace's name", quoted(text)))
             .help("lower-case letters, digits and `-`, 63 at most")),
+    }
+}
+
+/// A kind, and a name that becomes one of a workload once the target's is in it.
+fn workload(text: &str) -> Result<(WorkloadKind, String), Bad> {
+    const WRITE: &str =
+        "write `deployment/NAME` or `statefulset/NAME`, with `{target}` where the target's name belongs";
+    let told = values::token(text)?;
+    let Some((kind, name)) = told.split_once('/') else {
+        return Err(Bad::new(format!("{} names no kind", quoted(text))).help(WRITE));
+    };
+    let kind = match kind {
+        "deployment" => WorkloadKind::Deployment,
+        "statefulset" => WorkloadKind::StatefulSet,
+        other => {
+            let kinds = meant(other, "kinds", ["deployment", "statefulset"]);
+            return Err(Bad::new(format!("{} has no rollout here", quoted(other))).help(kinds));
+        }
+    };
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
+    let filled = name.replace(TARGET, "x");
+    match WorkloadName::new(&filled).is_ok() && filled.chars().all(plain) {
+        true => Ok((kind, name.to_owned())),
+        false => Err(Bad::new(format!("{} is not a workload's name", quoted(name)))
+            .help("lower-case letters, digits, `-` and `.`, 64 at most, with `{target}` where the target's name belongs")),
     }
 }
 

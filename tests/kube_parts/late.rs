@@ -9,8 +9,8 @@ use allclear::{
     },
     engine::recovery::{drain, left_behind, traffic},
     model::{
-        ids::{DeploymentName, RouteName},
-        kubernetes::PodId,
+        ids::{DeploymentName, RouteName, WorkloadName},
+        kubernetes::{PodId, Workload, WorkloadKind},
         recovery::{Certainty, StepState},
         time::Span,
     },
@@ -22,6 +22,7 @@ use crate::{
     part::{Cluster, shared, shop},
     parts_support::Staged,
     proxy::{HOLDS, PASSES, Proxy},
+    rollout::RESTARTED_AT,
     route::{routed, weights},
     stage::{OF_STATEFUL_SET, served},
 };
@@ -35,6 +36,7 @@ enum Change {
     Deletion,
     Scale,
     Weights,
+    Rollout,
 }
 
 /// What a change is made to, of its own for each test.
@@ -48,7 +50,7 @@ impl<'a> Object<'a> {
     async fn new(cluster: &'a Cluster, change: Change, case: &str) -> Self {
         let name = format!("{case}-{change:?}").to_lowercase();
         match change {
-            Change::Scale => {
+            Change::Scale | Change::Rollout => {
                 cluster.deployment(&name, 1).await;
                 // Its controller has said its last word about it.
                 let reason = ".status.conditions[?(@.type==\"Progressing\")].reason";
@@ -69,7 +71,7 @@ impl<'a> Object<'a> {
 
     fn kind(&self) -> String {
         match self.change {
-            Change::Scale => format!("deployment {}", self.name),
+            Change::Scale | Change::Rollout => format!("deployment {}", self.name),
             Change::Weights => format!("httproute {}", self.name),
             Change::Label | Change::Deletion => format!("pod {}-0", self.name),
         }
@@ -82,6 +84,7 @@ impl<'a> Object<'a> {
             Change::Deletion => self.cluster.uid(&format!("{}-0", self.name)).await,
             Change::Scale => self.cluster.field(&self.kind(), ".spec.replicas").await,
             Change::Weights => weights(self.cluster, &self.name).await,
+            Change::Rollout => self.cluster.field(&self.kind(), RESTARTED_AT).await,
         }
     }
 
@@ -121,6 +124,16 @@ impl<'a> Object<'a> {
                     .await
                     .map(drop)
             }
+            Change::Rollout => {
+                let workload = Workload {
+                    namespace: shop,
+                    kind: WorkloadKind::Deployment,
+                    name: WorkloadName::new(&self.name).unwrap(),
+                };
+                let seen = through.rollout(&workload).await.unwrap();
+                holds();
+                through.restart_rollout(&workload, &seen, "now", Run::Wet).await
+            }
             Change::Weights => {
                 let name = RouteName::new(&self.name).unwrap();
                 let seen = through.http_route(&shop, &name).await.unwrap();
@@ -141,7 +154,13 @@ impl<'a> Object<'a> {
     }
 }
 
-const ALL: [Change; 4] = [Change::Label, Change::Deletion, Change::Scale, Change::Weights];
+const ALL: [Change; 5] = [
+    Change::Label,
+    Change::Deletion,
+    Change::Scale,
+    Change::Weights,
+    Change::Rollout,
+];
 
 /// The cluster through a proxy.
 async fn through(cluster: &Cluster) -> (Proxy, Kubernetes) {

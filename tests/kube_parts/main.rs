@@ -15,6 +15,7 @@ mod parts_support;
 mod preflight;
 mod proxy;
 mod restart;
+mod rollout;
 mod route;
 mod scale;
 mod stage;

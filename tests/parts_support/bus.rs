@@ -46,7 +46,7 @@ pub struct Ledger {
 
 impl Bus for Ledger {
     fn intend(&self, change: ChangeIntent) -> BoxFuture<'_, ()> {
-        if let ChangeIntent::Restart { instance, .. } = &change {
+        if let ChangeIntent::Restart { instance, .. } | ChangeIntent::Rollout { instance, .. } = &change {
             self.restarted.lock().unwrap().insert(instance.clone());
         }
         self.intents.lock().unwrap().push(change);

@@ -13,7 +13,7 @@ use crate::{
     drivers::error::{DriverError, Effect},
     model::{
         ids::{DeploymentName, Namespace, RouteName},
-        kubernetes::PodId,
+        kubernetes::{PodId, Workload},
     },
 };
 
@@ -86,6 +86,8 @@ pub enum Asked<'a> {
     Scale(&'a Namespace, &'a DeploymentName),
     /// The weights of an HTTPRoute.
     Weights(&'a Namespace, &'a RouteName),
+    /// The restart of a workload's pods.
+    Rollout(&'a Workload),
 }
 
 impl Asked<'_> {
@@ -98,6 +100,10 @@ impl Asked<'_> {
             }
             Asked::Weights(namespace, name) => {
                 Doubt::new("HTTPRoute", &super::routes::place(namespace, name), Lands::OnAny)
+            }
+            Asked::Rollout(workload) => {
+                let kind = super::rollout::kind(workload.kind);
+                Doubt::new(kind, &super::rollout::place(workload), Lands::OnAny)
             }
         }
     }

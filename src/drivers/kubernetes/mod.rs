@@ -1,4 +1,4 @@
-//! Kubernetes: pods, their labels and Services, the weights of HTTPRoutes, and the scale of Deployments.
+//! Kubernetes: pods, their labels and Services, the weights of HTTPRoutes, the scale of Deployments, and rollouts.
 //!
 //! Every change names the object's UID, and its version where the change builds on what was read: a successor of the same name
 //! is never taken for the one that was meant, and what nobody answered cannot land on what has changed since. Rights are proved by the API server itself, which carries out everything of a dry
@@ -8,6 +8,7 @@ mod ask;
 mod config;
 mod doubt;
 mod pods;
+mod rollout;
 mod routes;
 mod scale;
 mod services;
@@ -32,6 +33,7 @@ pub use self::{
     config::{Kubeconfig, kubeconfig},
     doubt::Asked,
     pods::{Owner, Pod},
+    rollout::Rollout,
     routes::{Backend, HttpRoute},
     scale::Scaled,
     services::Service,
@@ -200,6 +202,9 @@ struct Meta {
     uid: String,
     #[serde(default)]
     resource_version: String,
+    /// Grows with each change of what is wanted.
+    #[serde(default)]
+    generation: u64,
     #[serde(default)]
     labels: std::collections::BTreeMap<String, String>,
     deletion_timestamp: Option<String>,

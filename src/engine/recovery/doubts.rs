@@ -33,6 +33,7 @@ fn asked<'a>(plan: &'a Plan, cluster: &'a Kubernetes, change: &'a ChangeIntent) 
     match change {
         ChangeIntent::Label { pod, .. } => Some(Asked::Label(pod)),
         ChangeIntent::Restart { pod, .. } => pod.as_ref().map(Asked::Deletion),
+        ChangeIntent::Rollout { workload, .. } => Some(Asked::Rollout(workload)),
         ChangeIntent::Scale {
             namespace,
             deployment,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::{
     amount::Share,
     ids::{Namespace, RouteName},
+    kubernetes::WorkloadKind,
     time::Span,
 };
 
@@ -28,6 +29,17 @@ pub struct PodsOf {
     pub namespace: Option<Namespace>,
     /// A label selector with `{target}`, which matches one pod of each target.
     pub selector: String,
+}
+
+/// The workloads of the targets: one each, with one replica.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RolloutOf {
+    /// Where they are; `None` is the environment's only namespace.
+    pub namespace: Option<Namespace>,
+    /// What they are.
+    pub kind: WorkloadKind,
+    /// The name of a target's, with `{target}`.
+    pub name: String,
 }
 
 /// An HTTPRoute that spreads traffic over Services by weight, one Service for each target.

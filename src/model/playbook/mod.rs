@@ -12,7 +12,7 @@ pub use breakers::{Breakers, SentinelRules, Via};
 pub use commands::{Command, How, HttpCheck, Method};
 pub use flags::Flags;
 pub use gateway::Gateway;
-pub use kubernetes::{PodGateway, PodsOf, RouteGateway};
+pub use kubernetes::{PodGateway, PodsOf, RolloutOf, RouteGateway};
 pub use pools::{PoolDrain, Restart};
 pub use retry_queues::{KafkaQueue, OffsetReset, QueueHold, RetryQueue, RocketmqQueue};
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::PodsOf;
+use super::{PodsOf, RolloutOf};
 use crate::model::{
     ids::{MetricId, ScopeName},
     time::Span,
@@ -59,4 +59,6 @@ pub enum Restart {
     },
     /// The pod is deleted, and what keeps it makes another.
     Kubernetes(PodsOf),
+    /// Its workload makes another pod and lets the old one go.
+    Rollout(RolloutOf),
 }

@@ -126,6 +126,9 @@ impl Check<'_> {
         if let Some(Restart::Kubernetes(pods)) = &pool.if_stuck {
             self.namespace(format!("{keys}.if_stuck.kubernetes"), pods.namespace.as_ref());
         }
+        if let Some(Restart::Rollout(rollout)) = &pool.if_stuck {
+            self.namespace(format!("{keys}.if_stuck.kubernetes"), rollout.namespace.as_ref());
+        }
         if let Some(url) = &pool.ready {
             self.template(format!("{keys}.ready"), url, OF_INSTANCE);
         }
@@ -148,11 +151,13 @@ impl Check<'_> {
 
     /// A program that names no instance would restart the same thing for each.
     fn restart(&mut self, keys: String, pool: &PoolDrain) {
-        let Some(Restart::Command { run, .. }) = &pool.if_stuck else {
-            return;
+        let words = match &pool.if_stuck {
+            Some(Restart::Command { run, .. }) => run.as_slice(),
+            Some(Restart::Rollout(rollout)) => std::slice::from_ref(&rollout.name),
+            _ => return,
         };
         let places: Vec<String> = OF_INSTANCE.iter().map(|name| format!("{{{name}}}")).collect();
-        let is_told_apart = run.iter().any(|w| places.iter().any(|p| w.contains(p)));
+        let is_told_apart = words.iter().any(|w| places.iter().any(|p| w.contains(p)));
         if !is_told_apart && self.drill.targets.instances.len() > 1 {
             let bad = Bad::new("the restart names no instance, and there are several targets")
                 .help("write `{instance}`, `{host}` or `{target}` where the instance belongs");

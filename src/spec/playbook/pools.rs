@@ -75,7 +75,10 @@ fn read_restart(fields: &Fields) -> Option<Restart> {
         });
     }
     if let Some(pods) = fields.map("kubernetes") {
-        return kubernetes::restart(&pods).map(Restart::Kubernetes);
+        return match pods.has("rollout") {
+            true => kubernetes::rollout(&pods).map(Restart::Rollout),
+            false => kubernetes::restart(&pods).map(Restart::Kubernetes),
+        };
     }
     let url = fields.map("http")?.one("restart", values::url(&["{instance}"]))?;
     Some(Restart::Http { url })

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::model::{
+    kubernetes::WorkloadKind,
     playbook::{Gateway, QueueHold, Restart, RetryQueue},
     time::Span,
 };
@@ -117,6 +118,54 @@ fn a_selector_that_could_match_anything_is_refused() {
         "kubernetes: {restart: everything, pods: \"app={target}\"}",
     );
     assert!(both.contains("targets"), "{both}");
+}
+
+#[test]
+fn a_restart_may_be_a_rollout_of_a_workload_for_each_target() {
+    let rollout = |to: &str| match read(RESTART, to).recovery.pools.remove(0).if_stuck {
+        Some(Restart::Rollout(rollout)) => rollout,
+        other => panic!("{other:?}"),
+    };
+    let read = rollout("kubernetes: {rollout: \"deployment/{target}\", namespace: shop}");
+    assert_eq!(
+        (read.kind, read.name.as_str(), read.namespace.unwrap().as_str()),
+        (WorkloadKind::Deployment, "{target}", "shop")
+    );
+    let read = rollout("kubernetes: {rollout: statefulset/order}");
+    assert_eq!(
+        (read.kind, read.name.as_str()),
+        (WorkloadKind::StatefulSet, "order")
+    );
+    let refused = |to: &str| wrong(RESTART, &format!("kubernetes: {{{to}}}"));
+    assert!(refused("rollout: order").contains("names no kind"));
+    assert!(refused("rollout: daemonset/order").contains("has no rollout here"));
+    assert!(refused("rollout: deployment/Order").contains("is not a workload's name"));
+    assert!(refused("rollout: \"deployment/{instance}\"").contains("is not a workload's name"));
+    assert!(refused("rollout: deployment/order, restart: targets").contains("exclude each other"));
+    assert!(refused("rollout: deployment/order, pods: \"app={target}\"").contains("exclude each other"));
+    assert!(refused("restart: targets").contains("`pods`"));
+}
+
+#[test]
+fn one_rollout_is_not_taken_for_the_restart_of_several_targets() {
+    let to = |rollout: &str| {
+        let file = with(DRILL, "instances: [order-0]", "instances: [order-0, order-1]");
+        let file = with(&file, RESTART, &format!("kubernetes: {{rollout: \"{rollout}\"}}"));
+        drill(&file)
+            .map(|read| meet(&read.value, &environment("preprod")))
+            .map_err(|e| rendered(&e))
+            .unwrap()
+    };
+    let refused = to("deployment/order");
+    assert!(
+        refused.iter().any(|e| e.contains("names no instance")),
+        "{refused:?}"
+    );
+    let allowed = to("deployment/{target}");
+    assert!(
+        !allowed.iter().any(|e| e.contains("names no instance")),
+        "{allowed:?}"
+    );
 }
 
 #[test]

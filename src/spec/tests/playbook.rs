@@ -60,6 +60,7 @@ fn a_restart_is_a_request_a_program_or_a_unit() {
         Restart::Command { run, .. } => run.join(" "),
         Restart::Http { url } => url,
         Restart::Kubernetes(pods) => pods.selector,
+        Restart::Rollout(rollout) => rollout.name,
     };
     assert_eq!(
         words("if_stuck: {command: {run: [./restart, \"{target}\"]}}"),

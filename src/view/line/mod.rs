@@ -310,6 +310,9 @@ impl Teller<'_> {
                 let pod = pod.as_ref().map(|p| format!(": {p}")).unwrap_or_default();
                 format!("{} {instance}{pod}", self.t("restart", "重启"))
             }
+            ChangeIntent::Rollout {
+                instance, workload, ..
+            } => format!("{} {instance}: {workload}", self.t("restart", "重启")),
             ChangeIntent::Label {
                 pod, key, before, to, ..
             } => {

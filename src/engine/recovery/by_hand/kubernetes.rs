@@ -6,7 +6,7 @@ use crate::{
     drivers::kubernetes::Kubernetes,
     model::{
         ids::{DeploymentName, Namespace, RouteName},
-        kubernetes::BackendSeen,
+        kubernetes::{BackendSeen, Workload},
     },
 };
 
@@ -61,6 +61,13 @@ pub(in crate::engine::recovery) fn set_label(
         namespace,
         &["label", "pod", "-l", selector, "--overwrite", &label],
     )
+}
+
+/// Restarts the pods of a workload, and waits until that is done: the latter needs the right to watch.
+pub(in crate::engine::recovery) fn restart_rollout(cluster: &Kubernetes, workload: &Workload) -> String {
+    let what = format!("{}/{}", workload.kind, workload.name);
+    let rollout = |verb: &str| kubectl(cluster, &workload.namespace, &["rollout", verb, &what]);
+    format!("{} && {}", rollout("restart"), rollout("status"))
 }
 
 /// Scales a Deployment.

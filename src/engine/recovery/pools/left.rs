@@ -16,6 +16,7 @@ use crate::{
 use super::{
     all_queries,
     restart::{by_hand, is_ready},
+    rollout,
 };
 
 /// Pools that are not idle since they were given up, and restarted instances that are not ready.
@@ -36,6 +37,7 @@ pub(in crate::engine::recovery) async fn not_as_before(scene: &Scene) -> Vec<Lef
         }
     }
     left.extend(together(restarted).await.into_iter().flatten());
+    left.extend(rollout::not_as_before(scene).await);
     left
 }
 

@@ -1,8 +1,10 @@
 //! Step 5: pools drain before traffic returns. After the wait the trend decides: falling → wait on; flat or rising →
 //! restart the instances that are stuck, once.
 
+pub(super) mod before;
 pub(super) mod left;
 pub(super) mod restart;
+mod rollout;
 mod trend;
 
 use std::convert::Infallible;

@@ -14,6 +14,8 @@ use crate::{
     },
 };
 
+use super::rollout;
+
 /// Who restarted the instances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::engine::recovery) enum Restarted {
@@ -37,8 +39,14 @@ pub(super) async fn restart(
     };
     let mut how = Restarted::Before;
     for instance in who {
-        if let Restart::Kubernetes(pods) = way {
-            if pods::restart(scene, pods, instance).await? == Restarted::Now {
+        // What can be done twice without restarting it twice looks for itself whether it was done.
+        let kubernetes = match way {
+            Restart::Kubernetes(pods) => Some(pods::restart(scene, pods, instance).await?),
+            Restart::Rollout(way) => Some(rollout::restart(scene, way, instance).await?),
+            Restart::Http { .. } | Restart::Command { .. } => None,
+        };
+        if let Some(restarted) = kubernetes {
+            if restarted == Restarted::Now {
                 how = Restarted::Now;
             }
             continue;
@@ -81,6 +89,7 @@ async fn ask(scene: &Scene, way: &Restart, instance: &InstanceName) -> Result<()
             }
         }
         Restart::Kubernetes(pods) => return pods::restart(scene, pods, instance).await.map(drop),
+        Restart::Rollout(way) => return rollout::restart(scene, way, instance).await.map(drop),
     };
     match ended {
         Err(error) if error.certainty() == Effect::NotDone => Err(error.to_string()),
@@ -93,9 +102,11 @@ async fn ask(scene: &Scene, way: &Restart, instance: &InstanceName) -> Result<()
 /// # Errors
 /// Which is not, and what it says.
 pub(super) async fn is_ready(scene: &Scene, pool: &PoolDrain, who: &[&InstanceName]) -> Result<(), String> {
-    if let Some(Restart::Kubernetes(pods)) = &pool.if_stuck {
-        for instance in who {
-            pods::is_ready(scene, pods, instance).await?;
+    for instance in who {
+        match &pool.if_stuck {
+            Some(Restart::Kubernetes(pods)) => pods::is_ready(scene, pods, instance).await?,
+            Some(Restart::Rollout(way)) => rollout::is_ready(scene, way, instance).await?,
+            _ => {}
         }
     }
     let Some(url) = &pool.ready else { return Ok(()) };
@@ -113,6 +124,7 @@ pub(super) fn by_hand(scene: &Scene, pool: &PoolDrain, who: &[&InstanceName]) ->
     let command = |instance: &&InstanceName| match way {
         Restart::Http { url } => Some(typed::curl("POST", &filled(scene, url, instance).ok()?)),
         Restart::Kubernetes(pods) => pods::restart_by_hand(scene, pods, instance),
+        Restart::Rollout(way) => rollout::restart_by_hand(scene, way, instance),
         Restart::Command { run, .. } => Some(typed::command(scene, &words(scene, run, instance).ok()?)),
     };
     let commands: Vec<String> = who.iter().filter_map(command).collect();

@@ -3,7 +3,7 @@
 use crate::{
     engine::recovery::Change,
     model::{
-        kubernetes::{PodSeen, ScaleSeen, ServingSeen},
+        kubernetes::{PodSeen, ScaleSeen, ServingSeen, WorkloadSeen},
         plan::Plan,
         playbook::{Gateway, KafkaQueue, QueueHold, Restart, RetryQueue},
         recovery::{Leftover, StepId},
@@ -24,6 +24,10 @@ pub(super) fn healthy(now: &KubernetesSeen) -> KubernetesSeen {
         label: pod.serves_with.clone().or_else(|| pod.label.clone()),
         ..pod.clone()
     });
+    let rollouts = now.rollouts.iter().map(|rollout| WorkloadSeen {
+        ready: true,
+        ..rollout.clone()
+    });
     let scales = now.scales.iter().map(|scale| ScaleSeen {
         ready: scale.replicas,
         ..scale.clone()
@@ -32,6 +36,7 @@ pub(super) fn healthy(now: &KubernetesSeen) -> KubernetesSeen {
         pods: pods.collect(),
         serving: serving.collect(),
         scales: scales.collect(),
+        rollouts: rollouts.collect(),
         route: now.route.clone(),
     }
 }
@@ -60,6 +65,16 @@ pub(super) fn unproved(plan: &Plan, healthy: &KubernetesSeen) -> Vec<Leftover> {
             .iter()
             .filter(|i| !healthy.pods.iter().any(|p| p.instance == **i));
         all.extend(missing.map(|i| unknown(StepId::Pools, format!("pod of {i}"), UNREAD)));
+    }
+    if playbook
+        .pools
+        .iter()
+        .any(|p| matches!(p.if_stuck, Some(Restart::Rollout(_))))
+    {
+        let missing = targets
+            .iter()
+            .filter(|i| !healthy.rollouts.iter().any(|r| r.instance == **i));
+        all.extend(missing.map(|i| unknown(StepId::Pools, format!("workload of {i}"), UNREAD)));
     }
     for (entry, queue) in playbook.retry_queues.iter().enumerate() {
         let RetryQueue::Kafka(KafkaQueue {

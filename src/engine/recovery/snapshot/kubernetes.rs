@@ -7,6 +7,7 @@ use crate::{
         gateway::{pods::read_serving, weights::read_route},
         gently,
         pods::PodPlace,
+        pools::before::read_rollouts,
         queues::kafka::scale::before::read_scales,
     },
     model::{
@@ -29,19 +30,31 @@ pub(in crate::engine::recovery) async fn read_kubernetes(
     plan: &Plan,
     drivers: &Drivers,
 ) -> (KubernetesSeen, Vec<Check>) {
-    let (pods, serving, scales, route) = tokio::join!(
+    let (pods, rollouts, serving, scales, route) = tokio::join!(
         bounded(drivers, "pods that a restart deletes", read_pods(plan, drivers)),
+        bounded(
+            drivers,
+            "workloads that a rollout restarts",
+            read_rollouts(plan, drivers)
+        ),
         bounded(drivers, "pods behind Services", read_serving(plan, drivers)),
         bounded(drivers, "scales of retry consumers", read_scales(plan, drivers)),
         bounded(drivers, "the HTTPRoute", read_route(plan, drivers)),
     );
     let seen = KubernetesSeen {
         pods: pods.found,
+        rollouts: rollouts.found,
         serving: serving.found,
         scales: scales.found,
         route: route.found.into_iter().next(),
     };
-    let checks = [pods.checks, serving.checks, scales.checks, route.checks];
+    let checks = [
+        pods.checks,
+        rollouts.checks,
+        serving.checks,
+        scales.checks,
+        route.checks,
+    ];
     (seen, checks.concat())
 }
 

@@ -243,7 +243,7 @@ fn read_programs(plan: &Plan, drivers: &Drivers) -> Vec<Check> {
         let found = match pool.if_stuck.as_ref()? {
             Restart::Http { url } => leads_somewhere(plan, drivers, url),
             Restart::Command { run, .. } => drivers.proves_program(run),
-            Restart::Kubernetes(_) => Ok(()),
+            Restart::Kubernetes(_) | Restart::Rollout(_) => Ok(()),
         };
         let ready = pool
             .ready

@@ -1,8 +1,10 @@
 //! What a snapshot may have seen, for tests.
 
 use crate::model::{
-    ids::{DeploymentName, InstanceName, Namespace, RouteName},
-    kubernetes::{BackendSeen, PodId, PodSeen, RouteSeen, ScaleSeen, ServingSeen},
+    ids::{DeploymentName, InstanceName, Namespace, RouteName, WorkloadName},
+    kubernetes::{
+        BackendSeen, PodId, PodSeen, RouteSeen, ScaleSeen, ServingSeen, Workload, WorkloadKind, WorkloadSeen,
+    },
     snapshot::{GatewayServer, GatewayState, KubernetesSeen},
 };
 
@@ -44,6 +46,17 @@ pub(in crate::engine::recovery) fn kubernetes() -> KubernetesSeen {
             label: Some("true".into()),
             serves_with: Some("true".into()),
             services: vec!["order".into()],
+            ready: true,
+        }],
+        rollouts: vec![WorkloadSeen {
+            instance: instance(),
+            workload: Workload {
+                namespace: namespace.clone(),
+                kind: WorkloadKind::Deployment,
+                name: WorkloadName::new("order-0").unwrap(),
+            },
+            uid: "4".into(),
+            restarted_at: None,
             ready: true,
         }],
         scales: vec![ScaleSeen {

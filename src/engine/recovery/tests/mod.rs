@@ -79,7 +79,10 @@ pub(super) struct Ledger {
 
 impl Bus for Ledger {
     fn intend(&self, change: ChangeIntent) -> BoxFuture<'_, ()> {
-        if matches!(change, ChangeIntent::Restart { .. }) {
+        if matches!(
+            change,
+            ChangeIntent::Restart { .. } | ChangeIntent::Rollout { .. }
+        ) {
             self.restarted.store(true, Relaxed);
         }
         if let ChangeIntent::Rules { instance, rules, .. } = &change {

@@ -2,7 +2,7 @@
 
 use super::gateway::{HOLD, RAMP};
 use crate::spec::{
-    shape::{Form, Shape, may, need, or},
+    shape::{Form, Rule, Shape, may, need, or},
     shapes::{DURATION, NAME, TOKEN},
 };
 
@@ -59,17 +59,25 @@ static POD_LABEL: Shape = Shape {
 
 pub(super) static POD_RESTART: Shape = Shape {
     name: "a restart of pods",
-    doc: "The stuck target's pod is deleted, this one and never its successor, which must be Ready before traffic returns.",
+    doc: "The stuck target's pod is deleted, this one and never its successor, or its workload is rolled out anew. The new pod must be Ready before traffic returns.",
     keys: &[
-        need(
+        may(
             "restart",
-            Form::Word(&[("targets", "the pod of each stuck target")]),
-            "What is restarted.",
+            Form::Word(&[("targets", "the pod of each stuck target is deleted")]),
+            "What is restarted, with `pods`.",
         ),
-        need("pods", TOKEN, PODS),
+        may("pods", TOKEN, PODS),
+        may(
+            "rollout",
+            TOKEN,
+            "The workload of a target, with one replica: `deployment/{target}` or `statefulset/{target}`. `kubectl rollout restart`; a Deployment's new pod is Ready before the old one goes.",
+        ),
         may("namespace", NAME, NAMESPACE),
     ],
-    rules: &[],
+    rules: &[
+        Rule::Choose(&["restart", "rollout"]),
+        Rule::Choose(&["pods", "rollout"]),
+    ],
 };
 
 pub(super) static QUEUE_HOLD: Shape = Shape {

@@ -57,7 +57,7 @@ static STUCK: Shape = Shape {
         may(
             "kubernetes",
             Form::Map(&POD_RESTART),
-            "By deleting its pod, so that another takes its place.",
+            "By deleting its pod, or by a rollout of its workload.",
         ),
     ],
     rules: &[Rule::Choose(&["http", "command", "systemd", "kubernetes"])],

@@ -9,7 +9,7 @@ use crate::{
     engine::recovery::{breakers::state_word, flags::kept},
     model::{
         event::CheckOutcome,
-        kubernetes::{PodSeen, ServingSeen},
+        kubernetes::{PodSeen, ServingSeen, WorkloadSeen},
         plan::Plan,
         quota::QuotaSeen,
         snapshot::{BreakerState, Changed, GatewayServer, Snapshot},
@@ -177,6 +177,12 @@ fn fell_by_itself(before: &Snapshot, now: &Snapshot) -> Vec<String> {
         let same = |p: &&ServingSeen| p.instance == was.instance && p.selector == was.selector;
         if !now.kubernetes.serving.iter().find(same).is_some_and(|p| p.ready) {
             fell.push(format!("the pod behind {} is not ready", was.instance));
+        }
+    }
+    for was in before.kubernetes.rollouts.iter().filter(|r| r.ready) {
+        let same = |r: &&WorkloadSeen| r.instance == was.instance && r.workload == was.workload;
+        if !now.kubernetes.rollouts.iter().find(same).is_some_and(|r| r.ready) {
+            fell.push(format!("{} is not all rolled out", was.workload));
         }
     }
     for was in &before.kubernetes.scales {

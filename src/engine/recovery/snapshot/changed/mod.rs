@@ -156,6 +156,11 @@ fn kubernetes_stands(seen: &KubernetesSeen) -> Vec<(String, String)> {
         );
         (format!("the label of {}", p.instance), stands)
     });
+    let rollouts = seen.rollouts.iter().map(|r| {
+        let at = r.restarted_at.as_deref().unwrap_or("never");
+        let stands = format!("restarted {at}, {} ({})", ready(r.ready), r.uid);
+        (r.workload.to_string(), stands)
+    });
     let scales = seen.scales.iter().map(|s| {
         let stands = format!("{} replicas, {} Ready ({})", s.replicas, s.ready, s.uid);
         (format!("deployment {}/{}", s.namespace, s.deployment), stands)
@@ -168,7 +173,11 @@ fn kubernetes_stands(seen: &KubernetesSeen) -> Vec<(String, String)> {
             .collect();
         (name, format!("{} ({})", places.join(", "), r.uid))
     });
-    pods.chain(serving).chain(scales).chain(route).collect()
+    pods.chain(serving)
+        .chain(rollouts)
+        .chain(scales)
+        .chain(route)
+        .collect()
 }
 
 fn queue_stands(seen: &RetryQueueSeen) -> String {

@@ -1,0 +1,209 @@
+//! The restart of a target by a rollout of its workload: its template gets another time, once in a run, and its controller makes a
+//! new pod. Whether that has come to pass is told by the time and by the workload's status.
+
+use tokio::time::Instant;
+
+use crate::{
+    drivers::{
+        Drivers,
+        error::{DriverError, Effect},
+        kubernetes::{Kubernetes, Rollout, Run},
+    },
+    engine::recovery::{Scene, by_hand, seen, together, unread},
+    journal::Clock,
+    model::{
+        ids::{InstanceName, WorkloadName},
+        kubernetes::{Workload, WorkloadSeen},
+        playbook::{Restart, RolloutOf},
+        recovery::{Leftover, StepId},
+        undo::ChangeIntent,
+    },
+};
+
+use super::restart::Restarted;
+
+/// The workload of a target, and the cluster that it is in.
+pub(in crate::engine::recovery) struct Place<'a> {
+    pub(in crate::engine::recovery) cluster: &'a Kubernetes,
+    pub(in crate::engine::recovery) workload: Workload,
+}
+
+impl<'a> Place<'a> {
+    /// # Errors
+    /// [`DriverError`] if the environment has no Kubernetes, does not allow the namespace, or the name is none.
+    pub(in crate::engine::recovery) fn of(
+        drivers: &'a Drivers,
+        rollout: &RolloutOf,
+        instance: &InstanceName,
+    ) -> Result<Self, DriverError> {
+        let cluster = drivers.kubernetes()?;
+        let name = drivers.places().fill_word(&rollout.name, Some(instance))?;
+        let name = WorkloadName::new(&name).map_err(|_| DriverError::NotThere {
+            what: format!("{} of {instance}", rollout.kind),
+            answer: "its name would be none of Kubernetes".into(),
+        })?;
+        let namespace = cluster.namespace(rollout.namespace.as_ref())?.clone();
+        let workload = Workload {
+            namespace,
+            kind: rollout.kind,
+            name,
+        };
+        Ok(Self { cluster, workload })
+    }
+
+    fn by_hand(&self) -> String {
+        by_hand::kubernetes::restart_rollout(self.cluster, &self.workload)
+    }
+}
+
+/// The workload as it was before the drill.
+fn before<'a>(
+    scene: &'a Scene,
+    workload: &Workload,
+    instance: &InstanceName,
+) -> Result<&'a WorkloadSeen, String> {
+    let mut rollouts = scene.snapshot.kubernetes.rollouts.iter();
+    let before = rollouts.find(|r| &r.instance == instance && &r.workload == workload);
+    before.ok_or_else(|| format!("the snapshot has no {workload}: untouched"))
+}
+
+/// What must not be restarted, or would restart something else.
+fn unfit(before: &WorkloadSeen, now: &Rollout) -> Option<String> {
+    let workload = &before.workload;
+    if now.uid != before.uid {
+        return Some(format!(
+            "{workload} is another one than before the drill, of the same name: not restarted"
+        ));
+    }
+    let obstacle = now.obstacle.as_ref()?;
+    Some(format!("{workload} is not restarted: {obstacle}"))
+}
+
+/// Restarts the target's workload, unless that has been done since the snapshot, by whomever. Two that ask for it at once
+/// restart it once: each change is made on the version that was read.
+///
+/// # Errors
+/// Why it surely did not come to it.
+pub(super) async fn restart(
+    scene: &Scene,
+    rollout: &RolloutOf,
+    instance: &InstanceName,
+) -> Result<Restarted, String> {
+    let text = |error: DriverError| error.to_string();
+    let Place { cluster, workload } = Place::of(&scene.drivers, rollout, instance).map_err(text)?;
+    let seen = before(scene, &workload, instance)?;
+    let at = Clock.wall().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let deadline = scene.deadline();
+    let mut intended = false;
+    loop {
+        let now = scene.persist(deadline, || cluster.rollout(&workload)).await;
+        let now = now.map_err(text)?;
+        if let Some(why) = unfit(seen, &now) {
+            return Err(why);
+        }
+        if now.restarted_at != seen.restarted_at {
+            let ours = now.restarted_at.as_ref() == Some(&at);
+            return Ok(if ours { Restarted::Now } else { Restarted::Before });
+        }
+        if !intended {
+            // No wait between the look and the intent: two pools of one instance never both restart it.
+            match scene.bus.restarted(instance) {
+                // An earlier keeper may have died between its intent and the change: that is carried out now.
+                true if is_the_only_way(scene, rollout) => {}
+                true => return Ok(Restarted::Before),
+                false => {
+                    let written = scene.bus.intend(ChangeIntent::Rollout {
+                        instance: instance.clone(),
+                        workload: workload.clone(),
+                        at: at.clone(),
+                    });
+                    scene.waiting(
+                        StepId::Pools,
+                        format!("restarting {instance}: rollout of {workload}"),
+                    );
+                    written.await;
+                }
+            }
+            intended = true;
+        }
+        let error = match cluster.restart_rollout(&workload, &now, &at, Run::Wet).await {
+            Ok(()) => return Ok(Restarted::Now),
+            Err(error) => error,
+        };
+        // Its status changes as its pods come and go: read again.
+        let goes_on = error.may_pass() || matches!(error, DriverError::Conflict { .. });
+        match error.certainty() {
+            _ if goes_on && Instant::now() < deadline => scene.pause().await,
+            Effect::NotDone => return Err(error.to_string()),
+            Effect::Unknown => return Ok(Restarted::Now),
+        }
+    }
+}
+
+/// Whether a restart that was intended can have been nothing but this rollout.
+fn is_the_only_way(scene: &Scene, rollout: &RolloutOf) -> bool {
+    let pools = scene.plan.drill.recovery.pools.iter();
+    let mut ways = pools.filter_map(|p| p.if_stuck.as_ref());
+    ways.all(|way| matches!(way, Restart::Rollout(other) if other == rollout))
+}
+
+/// Whether the workload was restarted since the snapshot, and is all rolled out and available.
+///
+/// # Errors
+/// What there is instead.
+pub(super) async fn is_ready(
+    scene: &Scene,
+    rollout: &RolloutOf,
+    instance: &InstanceName,
+) -> Result<(), String> {
+    let text = |error: DriverError| error.to_string();
+    let Place { cluster, workload } = Place::of(&scene.drivers, rollout, instance).map_err(text)?;
+    let seen = before(scene, &workload, instance)?;
+    let now = cluster.rollout(&workload).await.map_err(text)?;
+    if let Some(why) = unfit(seen, &now) {
+        return Err(format!("idle, but {why}"));
+    }
+    match now.unfinished {
+        _ if now.restarted_at == seen.restarted_at => {
+            Err(format!("idle, but {workload} has not been rolled out anew"))
+        }
+        Some(why) => Err(format!("idle, but {workload}: {why}")),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn restart_by_hand(scene: &Scene, rollout: &RolloutOf, instance: &InstanceName) -> Option<String> {
+    Some(Place::of(&scene.drivers, rollout, instance).ok()?.by_hand())
+}
+
+/// Workloads that a rollout was planned for, and that are gone, others of the same name, or not all rolled out and were so before.
+pub(super) async fn not_as_before(scene: &Scene) -> Vec<Leftover> {
+    let Ok(cluster) = scene.drivers.kubernetes() else {
+        return Vec::new();
+    };
+    let look = async |before: &WorkloadSeen| {
+        let (step, workload) = (StepId::Pools, before.workload.clone());
+        let place = Place { cluster, workload };
+        let (workload, hand) = (&place.workload, Some(place.by_hand()));
+        let now = scene
+            .persist(scene.deadline(), || cluster.rollout(workload))
+            .await;
+        match now {
+            Err(error @ DriverError::NotThere { .. }) => {
+                Some(seen(step, workload.to_string(), error.to_string(), None))
+            }
+            Err(error) => Some(unread(step, workload.to_string(), &error, hand)),
+            Ok(now) if now.uid != before.uid => {
+                let why = "it is another one than before the drill, of the same name";
+                Some(seen(step, workload.to_string(), why, None))
+            }
+            Ok(now) => {
+                let why = now.unfinished.filter(|_| before.ready)?;
+                let what = format!("{workload} ({why})");
+                Some(seen(step, what, "it was all rolled out before the drill", hand))
+            }
+        }
+    };
+    let all = together(scene.snapshot.kubernetes.rollouts.iter().map(look)).await;
+    all.into_iter().flatten().collect()
+}
