@@ -139,7 +139,7 @@ async fn one_is_dead() {
         .expect("every rule that can go is gone");
     println!("{instances} rules on {instances} instances at {LATENCY} ms, the first of which never answers");
     println!("  last of the others  {:.0} ms", ms(emptied - began));
-    println!("  step over           {} ({})", report.took, report.detail);
+    println!("  step over           {} ({})", report.took, report.detail.en());
     engine.outcome.abort();
 }
 
@@ -160,9 +160,10 @@ async fn breakers() {
     let report = over(&mut engine, StepId::Breakers).await;
     let left = world.open.load(SeqCst);
     assert_eq!(
-        left, 1,
+        left,
+        1,
         "only the one that is not in the snapshot is open: {}",
-        report.detail
+        report.detail.en()
     );
     println!("{instances} open breakers on {instances} actuators on loopback");
     println!(

@@ -59,7 +59,7 @@ async fn release(broker: &Broker, name: &str, settings: &[&str]) {
     let held = hold_retry(&staged.scene).await;
     assert_eq!(held.state, StepState::Held, "{held:?}");
     let (end, measured) = minutes(&staged, release_retry(&staged.scene)).await;
-    println!("{name} fetches: {:?}, {}", end.state, end.detail);
+    println!("{name} fetches: {:?}, {}", end.state, end.detail.en());
     println!("  the first 60 s: {:.1}/s", measured.first);
     println!(
         "  any 60 s of it: {:.1} to {:.1}/s",

@@ -2,6 +2,8 @@
 
 use unicode_width::UnicodeWidthStr;
 
+use crate::model::text::pieces;
+
 /// The text, filled up with blanks to so many cells. A longer one stays whole.
 pub fn left(text: &str, cells: usize) -> String {
     format!("{text}{}", blanks(text, cells))
@@ -17,17 +19,15 @@ pub fn right(text: &str, cells: usize) -> String {
 pub fn wrapped(text: &str, cells: usize, indent: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
-    for word in text.split(' ') {
-        if !line.is_empty() && line.width() + 1 + word.width() > cells {
-            lines.push(std::mem::replace(&mut line, " ".repeat(indent) + word));
+    for word in pieces(text) {
+        if !line.is_empty() && line.width() + word.trim_end().width() > cells {
+            let full = std::mem::replace(&mut line, " ".repeat(indent) + word);
+            lines.push(full.trim_end().to_owned());
             continue;
-        }
-        if !line.is_empty() {
-            line.push(' ');
         }
         line.push_str(word);
     }
-    lines.push(line);
+    lines.push(line.trim_end().to_owned());
     lines
 }
 
@@ -50,6 +50,7 @@ mod tests {
     fn long_lines_are_broken_between_words() {
         assert_eq!(wrapped("one two three", 8, 2), ["one two", "  three"]);
         assert_eq!(wrapped("验证 通过 了", 9, 0), ["验证 通过", "了"]);
+        assert_eq!(wrapped("已清一项，已回读", 9, 1), ["已清一", " 项，已回", " 读"]);
         assert_eq!(wrapped("much-too-long it", 4, 1), ["much-too-long", " it"]);
     }
 }

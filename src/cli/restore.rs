@@ -5,6 +5,8 @@ use std::{
     time::Duration,
 };
 
+use unicode_width::UnicodeWidthStr;
+
 use super::{
     columns::left,
     context::Context,
@@ -91,16 +93,16 @@ fn page(plan: &Plan, found: &Restoring, lang: Lang) -> Vec<String> {
     )];
     let changes = found.changes(plan);
     let widest = |of: &dyn Fn(&recovery::Change) -> &str| {
-        let widths = changes.iter().map(|c| of(c).chars().count());
+        let widths = changes.iter().map(|c| of(c).width());
         widths.max().unwrap_or(0).clamp(8, 48)
     };
-    let (what, now) = (widest(&|c| &c.what), widest(&|c| &c.now));
+    let (what, now) = (widest(&|c| c.what.get(lang)), widest(&|c| c.now.get(lang)));
     for change in &changes {
         let line = format!(
             "  {}  {}  -> {}",
-            left(&change.what, what),
-            left(&change.now, now),
-            change.then
+            left(change.what.get(lang), what),
+            left(change.now.get(lang), now),
+            change.then.get(lang)
         );
         lines.push(line);
     }
@@ -117,13 +119,18 @@ fn page(plan: &Plan, found: &Restoring, lang: Lang) -> Vec<String> {
         ));
     }
     let left_alone = lang.pick("left as it is", "保持不变");
-    lines.extend(found.decided.iter().map(|d| format!("  {d}: {left_alone}")));
+    lines.extend(
+        found
+            .decided
+            .iter()
+            .map(|d| format!("  {}: {left_alone}", d.get(lang))),
+    );
     let unproved = lang.pick("cannot be proved", "无法证明");
     lines.extend(
         found
             .unknown
             .iter()
-            .map(|u| format!("! {}: {unproved}: {}", u.what, u.why)),
+            .map(|u| format!("! {}: {unproved}: {}", u.what.get(lang), u.why.get(lang))),
     );
     if !found.unknown.is_empty() {
         let ends = lang.pick(

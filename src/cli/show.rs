@@ -84,7 +84,7 @@ fn page(view: &RunView, header: &Header, lang: Lang) -> Vec<String> {
             left(r.step.word(lang), 12),
             left(r.state.word(lang), 8),
             right(&r.took.to_string(), 8),
-            r.detail
+            r.detail.get(lang)
         );
         lines.extend(wrapped(&line, WIDTH, 34));
     }
@@ -94,8 +94,8 @@ fn page(view: &RunView, header: &Header, lang: Lang) -> Vec<String> {
             &format!(
                 "{}  {}: {}",
                 lang.pick("MAY REMAIN", "可能残留"),
-                left.what,
-                left.why
+                left.what.get(lang),
+                left.why.get(lang)
             ),
             WIDTH,
             4,

@@ -5,7 +5,10 @@ use ratatui::{buffer::Buffer, style::Style, text::Span as Text};
 use unicode_width::UnicodeWidthStr;
 
 use super::theme::{Role, Theme};
-use crate::{model::text::harmless, view::MAX_TEXT};
+use crate::{
+    model::text::{harmless, pieces},
+    view::MAX_TEXT,
+};
 
 /// The longest text that is wrapped: a command to type must never be cut.
 const MAX_WRAPPED: usize = 4_000;
@@ -36,13 +39,13 @@ pub(crate) fn cut(text: &str, cells: usize) -> String {
     out
 }
 
-/// The text in lines of at most `cells`, broken at blanks where there are any.
+/// The text in lines of at most `cells`, broken at blanks and between Chinese characters, where there are any.
 pub(crate) fn wrap(text: &str, cells: usize) -> Vec<String> {
     let text = harmless(text, MAX_WRAPPED);
     let cells = cells.max(2);
     let mut lines = vec![String::new()];
     let mut used = 0;
-    for word in text.split_inclusive(' ') {
+    for word in pieces(&text) {
         if used > 0 && used + width(word.trim_end()) > cells {
             lines.push(String::new());
             used = 0;

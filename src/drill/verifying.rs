@@ -5,6 +5,7 @@ use super::{Effect, order::Recovering};
 use crate::model::{
     event::Body,
     recovery::{Certainty, Leftover, StepId, StepReport, StepState},
+    said::{Said, said},
     time::{Moment, Span},
 };
 
@@ -15,7 +16,7 @@ const READ_AGAIN: Span = Span::seconds(2);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
     /// What, with its value or why it has none.
-    pub what: String,
+    pub what: Said,
     /// Seen to be elsewhere, or not seen at all.
     pub certainty: Certainty,
     /// What a person types to bring it back, where the playbook says so.
@@ -24,8 +25,7 @@ pub struct Missing {
 
 impl Missing {
     /// A value that is not yet where it was.
-    pub fn outside(what: impl Into<String>) -> Self {
-        let what = what.into();
+    pub fn outside(what: Said) -> Self {
         Self {
             what,
             certainty: Certainty::Seen,
@@ -34,8 +34,7 @@ impl Missing {
     }
 
     /// Something of which there is no value now.
-    pub fn unread(what: impl Into<String>) -> Self {
-        let what = what.into();
+    pub fn unread(what: Said) -> Self {
         Self {
             what,
             certainty: Certainty::Unknown,
@@ -69,7 +68,7 @@ impl Verifying {
             recovering,
             since: now,
             holds_since: None,
-            missing: vec![Missing::unread("nothing has been read yet")],
+            missing: vec![Missing::unread(said!("nothing has been read yet", "尚未读取"))],
             reading: false,
             not_before: now,
             told: Vec::new(),
@@ -131,7 +130,7 @@ impl Verifying {
             left.extend(self.missing.iter().map(not_settled));
             if left.is_empty() {
                 // All of it is back at this moment, and was not for long enough.
-                let all = format!("everything, back for {hold} together");
+                let all = said!("everything, back for {hold} together", "全部项目同时保持 {hold}");
                 left.push(not_settled(&Missing::outside(all)));
             }
         }
@@ -153,11 +152,15 @@ impl Verifying {
     pub fn report(&self, now: Moment, hold: Span) -> StepReport {
         let detail = match (self.missing.first(), self.holds_since) {
             (Some(first), _) if self.missing.len() > 1 => {
-                format!("{}, and {} more", first.what, self.missing.len() - 1)
+                let more = self.missing.len() - 1;
+                said!(first = first.what; "{first}, and {more} more", "{first}，另有 {more} 项")
             }
             (Some(first), _) => first.what.clone(),
-            (None, Some(since)) => format!("holds {} of {hold}", Span(now.since(since).0.min(hold.0))),
-            (None, None) => String::new(),
+            (None, Some(since)) => {
+                let held = Span(now.since(since).0.min(hold.0));
+                said!("holds {held} of {hold}", "已保持 {held}/{hold}")
+            }
+            (None, None) => Said::as_it_is(""),
         };
         StepReport {
             step: StepId::Verify,
@@ -170,15 +173,19 @@ impl Verifying {
 
 fn not_settled(missing: &Missing) -> Leftover {
     let why = match missing.certainty {
-        Certainty::Seen => "it did not come back and hold in the time that the playbook gives",
-        Certainty::Unknown => {
-            "it could not be read at the end of the time that the playbook gives: whether it is back is not known"
-        }
+        Certainty::Seen => said!(
+            "it did not come back and hold in the time that the playbook gives",
+            "未在预案给定的时间内恢复并保持"
+        ),
+        Certainty::Unknown => said!(
+            "it could not be read at the end of the time that the playbook gives: whether it is back is not known",
+            "预案给定的时间到时未能读取：是否已恢复不明"
+        ),
     };
     Leftover {
         step: StepId::Verify,
         what: missing.what.clone(),
-        why: why.into(),
+        why,
         by_hand: missing.by_hand.clone(),
         certainty: missing.certainty,
     }

@@ -1,6 +1,6 @@
 //! What can go wrong with an outside system: what was asked, where, why it failed, what to do next.
 
-use crate::model::time::Span;
+use crate::model::{said::Said, time::Span};
 
 use super::place::PlaceError;
 
@@ -146,6 +146,43 @@ impl DriverError {
             DriverError::Place(_) => {}
         }
         self
+    }
+
+    /// The same in both languages; what was answered stands inside as it came.
+    pub fn said(&self) -> Said {
+        let zh = match self {
+            DriverError::Unreachable { what, why } => {
+                format!("{what}：连接不上（{why}）；请检查地址，以及它是否在运行")
+            }
+            DriverError::TimedOut { what, after } => {
+                format!("{what}：{after} 内无应答；请求可能仍会生效，请再看一次")
+            }
+            DriverError::Lost { what, why } => {
+                format!("{what}：应答前连接断开（{why}）；请求可能已生效，请再看一次")
+            }
+            DriverError::Unauthorized { what, answer } => {
+                format!("{what}：无权限（{answer}）；请检查用户、权限和密钥")
+            }
+            DriverError::Refused { what, answer, .. } => {
+                format!("{what}：被拒绝（{answer}）；详见其自身日志")
+            }
+            DriverError::Garbage { what, why } => {
+                format!("{what}：不是该系统的应答（{why}）；请检查地址是否正确")
+            }
+            DriverError::NotThere { what, answer } => {
+                format!("{what}：不存在（{answer}）；请改正文件中的名称，或创建它")
+            }
+            DriverError::Conflict { what, answer } => format!("{what}：状态不符（{answer}）；请再看一次"),
+            DriverError::TooMany { what, count, at_most } => {
+                format!("{what}：匹配 {count} 个，超过 at_most {at_most}；模式太宽，或 at_most 太小")
+            }
+            DriverError::Place(error) => return error.said(),
+            DriverError::NoSecret { what, secret } => {
+                format!("{what}：密钥 {secret} 未知；请在启动演练处设置")
+            }
+            DriverError::Setup { what, why } => format!("{what}：{why}；请在运行 allclear 处改正"),
+        };
+        Said::new(self.to_string(), zh)
     }
 
     /// Whether the same request may succeed a moment later: restarts, overload, lost connections.

@@ -13,6 +13,7 @@ use crate::model::{
     drill::{Effect, Envelope},
     event::Hits,
     ids::{FaultId, InstanceName, RunId},
+    said::{Said, said},
     text::{harmless, nearest},
     time::Span,
 };
@@ -127,7 +128,16 @@ impl RuleSeen {
 
     /// In one line: `chaos rule 7f3a-delay-order-0-1 of run 7f3a on coupon.query`.
     pub fn describe(&self) -> String {
-        format!("chaos rule {} of run {} on {}", self.id, self.run, self.point)
+        self.said().en().to_owned()
+    }
+
+    /// The same in both languages.
+    pub fn said(&self) -> Said {
+        let Self { id, run, point, .. } = self;
+        said!(
+            "chaos rule {id} of run {run} on {point}",
+            "混沌规则 {id}（演练 {run}，{point}）"
+        )
     }
 }
 

@@ -16,6 +16,7 @@ use crate::model::{
     ids::{FaultId, InstanceName},
     playbook::SentinelRules,
     recovery::{StepId, StepState},
+    said::{Said, said},
     sample::{Query, Reading},
     undo::ChangeIntent,
 };
@@ -27,7 +28,7 @@ pub(super) struct Shared(Arc<RwLock<Seen>>);
 #[derive(Debug)]
 struct Seen {
     readings: BTreeMap<Query, Reading>,
-    bad_guard: Option<String>,
+    bad_guard: Option<Said>,
     restarted: BTreeSet<InstanceName>,
     answered: BTreeSet<FaultId>,
     /// Lists of rules that were set, and whose set was not answered with success.
@@ -41,7 +42,7 @@ impl Default for Seen {
         Self {
             readings: BTreeMap::new(),
             // Nothing has been read yet: that is no guard that holds.
-            bad_guard: Some("not read yet".into()),
+            bad_guard: Some(said!("not read yet", "尚未读取")),
             restarted: BTreeSet::new(),
             answered: BTreeSet::new(),
             unproved: BTreeSet::new(),
@@ -63,7 +64,7 @@ impl Shared {
         self.write(|seen| seen.readings = readings);
     }
 
-    pub fn bad_guard(&self, which: Option<String>) {
+    pub fn bad_guard(&self, which: Option<Said>) {
         self.write(|seen| seen.bad_guard = which);
     }
 
@@ -112,7 +113,7 @@ impl Bus for EngineBus {
         })
     }
 
-    fn progress(&self, step: StepId, state: StepState, detail: String) {
+    fn progress(&self, step: StepId, state: StepState, detail: Said) {
         let _ = self.done.send(Done::Progress { step, state, detail });
     }
 
@@ -124,7 +125,7 @@ impl Bus for EngineBus {
         self.shared.read(|seen| seen.readings.get(query).cloned())
     }
 
-    fn guard_holds(&self) -> Option<String> {
+    fn guard_holds(&self) -> Option<Said> {
         self.shared.read(|seen| seen.bad_guard.clone())
     }
 

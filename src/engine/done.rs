@@ -17,6 +17,7 @@ use crate::{
         ids::FaultId,
         phase::Phase,
         recovery::{Leftover, StepId, StepState},
+        said::Said,
         sample::Peer,
         sheet::{Moved, RowState},
         snapshot::BaselineLevels,
@@ -80,7 +81,7 @@ pub(super) enum Done {
     Progress {
         step: StepId,
         state: StepState,
-        detail: String,
+        detail: Said,
     },
     Notified {
         whom: String,
@@ -148,7 +149,7 @@ impl Engine {
     }
 
     /// How far a recovery step is. A step of the drill that ends its fault uses the same code, and is none.
-    fn progress(&mut self, step: StepId, state: StepState, detail: String) {
+    fn progress(&mut self, step: StepId, state: StepState, detail: Said) {
         if matches!(self.machine.phase(), Phase::Recovering | Phase::Verifying) {
             self.report(step, state, detail);
         }

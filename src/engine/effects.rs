@@ -59,7 +59,8 @@ impl Engine {
     fn notify(&mut self, left: &[Leftover]) {
         let plan = self.plan.clone();
         let remains = !left.is_empty();
-        let left: Vec<&str> = left.iter().map(|l| l.what.as_str()).collect();
+        let left_in = |lang| -> Vec<&str> { left.iter().map(|l| l.what.get(lang)).collect() };
+        let (left_en, left_zh) = (left_in(Lang::En), left_in(Lang::Zh));
         let what = self
             .machine
             .cause()
@@ -74,7 +75,8 @@ impl Engine {
                 "environment": plan.environment.name,
                 "cause": what,
                 "faults": if self.machine.fault_may_be_live() { "not all seen to be gone" } else { "gone" },
-                "may_remain": left,
+                "may_remain": left_en,
+                "may_remain_zh": left_zh,
             });
             self.notices.spawn(async move {
                 let error = drivers.tell(&hook, &message).await.err().map(|e| e.to_string());

@@ -14,6 +14,7 @@ use crate::{
     model::{
         event::Body,
         recovery::{Certainty, Leftover, StepId, StepReport, StepState},
+        said::{Said, said},
         time::Span,
         undo::FaultIntent,
     },
@@ -88,7 +89,7 @@ impl Engine {
     }
 
     /// Says how a step of recovery stands, and how long it has taken.
-    pub(super) fn report(&mut self, step: StepId, state: StepState, detail: String) {
+    pub(super) fn report(&mut self, step: StepId, state: StepState, detail: Said) {
         let now = self.clock.now();
         let began = self.steps_began.get(&step);
         let took = began.map_or(Span::ZERO, |began| now.since(*began));
@@ -122,7 +123,7 @@ impl Engine {
         let done = self.done.clone();
         self.spawn(async move {
             let unknown = || Repair {
-                unknown: vec![DEFECT.to_owned()],
+                unknown: vec![panicked().en().to_owned()],
                 ..Repair::default()
             };
             let repair = or_if_it_panics(recovery::needs_repair(&scene), unknown).await;
@@ -170,7 +171,12 @@ async fn last_read(
     (found, !again.is_empty())
 }
 
-const DEFECT: &str = "a defect of allclear itself: this step panicked";
+fn panicked() -> Said {
+    said!(
+        "a defect of allclear itself: this step panicked",
+        "allclear 自身缺陷：此步崩溃"
+    )
+}
 
 /// A step that panicked has not said what it did: nobody may take it for done, and nobody waits for it for ever.
 async fn or_if_it_panics<T>(work: impl Future<Output = T>, instead: impl FnOnce() -> T) -> T {
@@ -183,11 +189,11 @@ async fn or_if_it_panics<T>(work: impl Future<Output = T>, instead: impl FnOnce(
 fn defect(step: StepId) -> StepEnd {
     StepEnd {
         state: StepState::Failed,
-        detail: DEFECT.to_owned(),
+        detail: panicked(),
         leftovers: vec![Leftover {
             step,
-            what: format!("whatever step {step:?} puts back"),
-            why: DEFECT.to_owned(),
+            what: said!("whatever step {step:?} puts back", "步骤 {step:?} 应还原的一切"),
+            why: panicked(),
             by_hand: None,
             certainty: Certainty::Unknown,
         }],
@@ -214,7 +220,7 @@ async fn carry_out_step(scene: &Scene, step: StepId, intents: &[FaultIntent]) ->
 fn nothing() -> StepEnd {
     StepEnd {
         state: StepState::Nothing,
-        detail: "read, and found as it was".into(),
+        detail: said!("read, and found as it was", "已读取，与演练前一致"),
         leftovers: Vec::new(),
         gone: Vec::new(),
     }

@@ -12,6 +12,7 @@ use crate::{
         phase::Cause,
         plan::Purpose,
         recovery::{Certainty, Leftover, StepId},
+        said::{Said, said},
     },
 };
 
@@ -73,30 +74,36 @@ impl Engine {
 
 /// What a takeover cannot put back or compare with, because the record does not say what was there before.
 fn unknown_before(facts: &Facts, damage: &[String], restoring: bool) -> Vec<Leftover> {
-    let unknown = |what: String, why: &str| Leftover {
+    let unknown = |what: Said, why: Said| Leftover {
         step: StepId::Verify,
         what,
-        why: why.to_owned(),
+        why,
         by_hand: None,
         certainty: Certainty::Unknown,
     };
     let damaged = damage.iter().map(|d| {
         unknown(
-            format!("journal damaged: {d}"),
-            "what the record said is not known",
+            said!("journal damaged: {d}", "日志损坏：{d}"),
+            said!("what the record said is not known", "该记录的内容不明"),
         )
     });
     let snapshot = facts.snapshot.is_none().then(|| {
         unknown(
-            "the snapshot is not in the journal".into(),
-            "weights, breakers, flags and queues have nothing to be compared with",
+            said!("the snapshot is not in the journal", "日志中没有快照"),
+            said!(
+                "weights, breakers, flags and queues have nothing to be compared with",
+                "权重、熔断器、开关与队列无从对比"
+            ),
         )
     });
     // A restore has none from its beginning.
     let baseline = (facts.baseline.is_none() && !restoring).then(|| {
         unknown(
-            "the baseline is not in the journal".into(),
-            "the sheet's metrics have nothing to come back to",
+            said!("the baseline is not in the journal", "日志中没有基线"),
+            said!(
+                "the sheet's metrics have nothing to come back to",
+                "对账单的指标无从回归"
+            ),
         )
     });
     // A restore has one snapshot, and begins right after it.

@@ -240,7 +240,7 @@ async fn what_a_restore_could_not_prove_the_next_keeper_does_not_prove_either() 
         };
         let mut engine = stage(plan).engine;
         engine.take_over(facts, Vec::new(), lost());
-        let told = engine.unknown.iter().any(|l| l.what == "retry queue 1");
+        let told = engine.unknown.iter().any(|l| l.what.en() == "retry queue 1");
         assert_eq!(told, unproved, "{:?}", engine.unknown);
     }
 }
@@ -324,7 +324,7 @@ async fn what_the_journal_does_not_tell_stands_against_all_clear_to_the_end() {
         engine.take_over(facts, damage, lost());
         engine.read_everything();
         let (found, _) = last_read(&mut done).await;
-        let what: Vec<&str> = found.iter().map(|l| l.what.as_str()).collect();
+        let what: Vec<&str> = found.iter().map(|l| l.what.en()).collect();
         assert_eq!(what, told);
         assert!(found.iter().all(|l| l.certainty == Certainty::Unknown));
     }

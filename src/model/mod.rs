@@ -16,6 +16,7 @@ pub mod plan;
 pub mod playbook;
 pub mod quota;
 pub mod recovery;
+pub mod said;
 pub mod sample;
 pub mod schedule;
 pub mod secret;

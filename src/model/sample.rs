@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     amount::Level,
     ids::{InstanceName, MetricId, ScopeName},
+    said::Said,
     time::Span,
 };
 
@@ -154,6 +155,22 @@ pub enum Gap {
     /// The source did not answer as it should.
     #[error("{0}")]
     Source(String),
+}
+
+impl Gap {
+    /// The same in both languages.
+    pub fn said(&self) -> Said {
+        let zh = match self {
+            Gap::NoSeries { query } => format!("无序列：{query}"),
+            Gap::NoSample => "无新样本".to_owned(),
+            Gap::NotANumber { query } => format!("不是数字（NaN 或无穷）：{query}"),
+            Gap::SeveralSeries { count, query } => format!("应为 1 个序列，却有 {count} 个：{query}"),
+            Gap::WrongType { kind, query } => format!("应为一个数，却是 {kind}：{query}"),
+            Gap::NoTraffic => "无流量".to_owned(),
+            Gap::Source(said) => said.clone(),
+        };
+        Said::new(self.to_string(), zh)
+    }
 }
 
 /// The present value of a query, for the guard.

@@ -78,6 +78,33 @@ fn is_invisible_direction(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
+/// The pieces of a text between which a line may be broken: after a blank, and around Chinese characters, which have none.
+/// A closing mark stays with what is before it, an opening one with what follows.
+pub fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let mut before: Option<char> = None;
+        let end = rest.char_indices().find_map(|(at, c)| {
+            let breaks = before.replace(c).is_some_and(|before| is_break(before, c));
+            breaks.then_some(at)
+        });
+        let (piece, after) = rest.split_at(end.unwrap_or(rest.len()));
+        rest = after;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+fn is_break(before: char, after: char) -> bool {
+    let is_wide =
+        |c| matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ff60}');
+    let sticks = matches!(before, '（' | '《' | '「' | '“' | '‘')
+        || matches!(
+            after,
+            ' ' | '，' | '。' | '；' | '：' | '、' | '！' | '？' | '）' | '》' | '」' | '”' | '’'
+        );
+    before == ' ' || ((is_wide(before) || is_wide(after)) && !sticks)
+}
+
 /// The nearest of `names` to what was written, whatever its case, if one is near enough to be meant: a slip of the finger
 /// (one edit), or a third of the longer text at most. By the distance of Damerau (1964) and Levenshtein (1966).
 pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -102,6 +129,17 @@ mod tests {
     #[test]
     fn a_long_text_is_cut_with_a_sign() {
         assert_eq!(harmless("abcdef", 3), "abc…");
+    }
+
+    #[test]
+    fn a_line_is_broken_at_blanks_and_between_chinese_characters_but_not_before_a_mark() {
+        let of = |text| pieces(text).collect::<Vec<_>>();
+        assert_eq!(of("1 of 2  gone"), ["1 ", "of ", "2 ", " ", "gone"]);
+        assert_eq!(
+            of("已清 1 项，（order-0）已回读"),
+            ["已", "清 ", "1 ", "项，", "（order-0）", "已", "回", "读"]
+        );
+        assert_eq!(of(""), Vec::<&str>::new());
     }
 
     #[test]

@@ -72,7 +72,7 @@ fn guard_status(view: &RunView) -> TestCaseStatus {
 }
 
 fn end_status(view: &RunView) -> TestCaseStatus {
-    let left: Vec<&str> = view.may_remain.iter().map(|l| l.what.as_str()).collect();
+    let left: Vec<&str> = view.may_remain.iter().map(|l| l.what.en()).collect();
     match view.ending() {
         Some(Ending::AllClear) => TestCaseStatus::success(),
         Some(Ending::Untouched) => not(NonSuccessKind::Error, "STOPPED", "nothing was injected"),

@@ -101,7 +101,7 @@ pub(super) fn recovery_line(report: &StepReport, lang: Lang) -> String {
         report.step.word(lang),
         report.state.word(lang),
         report.took,
-        report.detail
+        report.detail.get(lang)
     )
 }
 

@@ -5,6 +5,7 @@ use allclear::{
     model::{
         amount::Level,
         event::{Body, Event},
+        said::Said,
         text::Lang,
         time::Moment,
     },
@@ -87,7 +88,7 @@ fn spoil(body: &mut Body, number: Option<f64>, text: &str) {
         Body::Moved(moved) => moved.iter_mut().for_each(|m| m.now = number.unwrap_or(f64::NAN)),
         Body::Reach(lines) => lines.iter_mut().for_each(|l| l.share = number.unwrap_or(l.share)),
         Body::StepStarted { step, .. } | Body::StepEnded { step } => *step = text.len(),
-        Body::Recovery(report) => report.detail = text.into(),
+        Body::Recovery(report) => report.detail = Said::as_it_is(text),
         Body::MayRemain(left) => left.iter_mut().for_each(|l| l.by_hand = Some(text.into())),
         _ => {}
     }

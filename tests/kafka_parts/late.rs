@@ -94,13 +94,13 @@ async fn a_change_without_an_answer_that_takes_effect_later_is_not_left_behind()
     assert!(
         slow.landed.load(Relaxed),
         "it waits for what may land: {}",
-        end.detail
+        end.detail.en()
     );
     assert_eq!(
         (end.state, end.leftovers),
         (StepState::Done, vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
     assert_eq!(staged.cluster().quota(&payer("lands-late")).await.unwrap(), None);
     assert_eq!(left_behind(scene).await, vec![]);

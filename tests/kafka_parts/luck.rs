@@ -207,7 +207,7 @@ async fn a_broker_that_restarts_in_mid_step_is_waited_for() {
         (end.state, end.leftovers),
         (StepState::Done, vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
     assert_eq!(again.cluster().quota(&payer("restarts")).await.unwrap(), None);
     assert_eq!(left_behind(&again.scene).await, vec![]);

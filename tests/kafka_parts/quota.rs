@@ -71,12 +71,12 @@ async fn a_storm_is_held_then_let_go_at_its_rate_and_the_quota_is_as_before() {
     );
 
     let (end, measured) = minutes(&staged, release_retry(scene)).await;
-    println!("{}: {measured:?}", end.detail);
+    println!("{}: {measured:?}", end.detail.en());
     assert_eq!(
         (end.state, end.leftovers),
         (StepState::Done, vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
     let Minutes { first, least, most } = measured;
     assert!((180.0..=220.0).contains(&first), "{measured:?}");
@@ -101,14 +101,14 @@ async fn consumers_with_kafkas_defaults_move_in_bursts_that_are_said_and_the_sum
     storm(&broker, &staged, "bursts", 20_000, 1200.0).await;
     assert_eq!(hold_retry(&staged.scene).await.state, StepState::Held);
     let (end, measured) = minutes(&staged, release_retry(&staged.scene)).await;
-    println!("{}: {measured:?}", end.detail);
+    println!("{}: {measured:?}", end.detail.en());
     assert_eq!(
         (end.state, end.leftovers),
         (StepState::Done, vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
-    assert!(end.detail.contains("in bursts of"), "{}", end.detail);
+    assert!(end.detail.en().contains("in bursts of"), "{}", end.detail.en());
     let Minutes { least, most, .. } = measured;
     assert!(least >= 110.0 && most <= 300.0, "{measured:?}");
 }
@@ -141,7 +141,7 @@ async fn a_quota_that_was_there_before_is_there_again_and_others_are_untouched()
         (end.state, end.leftovers),
         (StepState::Done, vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
     let limited = staged.cluster().quota(&payer("limited")).await.unwrap();
     assert_eq!(limited, Some(50_000.0));
@@ -173,13 +173,13 @@ async fn a_release_that_does_not_arrive_keeps_its_rate_and_the_command_by_hand_p
     storm(&broker, &staged, "late", 6000, 600.0).await;
     assert_eq!(hold_retry(&staged.scene).await.state, StepState::Held);
     let end = release_retry(&staged.scene).await;
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
     let left = left_behind(&staged.scene).await;
     let of_quota = left
         .iter()
-        .find(|l| l.what.starts_with("quota of client late"))
+        .find(|l| l.what.en().starts_with("quota of client late"))
         .unwrap();
-    assert!(left.iter().any(|l| l.why.contains("waiting")), "{left:?}");
+    assert!(left.iter().any(|l| l.why.en().contains("waiting")), "{left:?}");
     assert!(staged.cluster().quota(&payer("late")).await.unwrap().is_some());
     broker.by_hand(of_quota.by_hand.as_deref().unwrap(), &[]).await;
     until_quota(&staged.cluster(), &payer("late"), None).await;
@@ -204,6 +204,6 @@ async fn a_bad_guard_holds_the_topic_again_until_it_is_well() {
         (end.state, end.leftovers),
         (StepState::Done, vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
 }

@@ -38,7 +38,7 @@ async fn a_target_goes_out_of_its_service_and_comes_back_with_the_value_that_it_
     let out = drain(scene, true).await;
     assert_eq!(out.state, StepState::Done, "{out:?}");
     assert_eq!(
-        out.detail,
+        out.detail.en(),
         "pod shop/web-0 serving=true → serving=false; 2 of 3 Ready pods stay in Service web"
     );
     let gone = ["web-1", "web-2"].map(str::to_owned);
@@ -46,12 +46,12 @@ async fn a_target_goes_out_of_its_service_and_comes_back_with_the_value_that_it_
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     assert_eq!(
-        drain(scene, true).await.detail,
+        drain(scene, true).await.detail.en(),
         "the targets are in no Service already"
     );
     let left = left_behind(scene).await;
-    assert_eq!(left[0].what, "pod shop/web-0: serving=false");
-    assert_eq!(left[0].why, "before the drill: serving=true");
+    assert_eq!(left[0].what.en(), "pod shop/web-0: serving=false");
+    assert_eq!(left[0].why.en(), "before the drill: serving=true");
     assert!(needs_repair(scene).await.is_needed());
 
     let back = traffic(scene).await;
@@ -59,12 +59,12 @@ async fn a_target_goes_out_of_its_service_and_comes_back_with_the_value_that_it_
         (back.state, &back.leftovers),
         (StepState::Done, &vec![]),
         "{}",
-        back.detail
+        back.detail.en()
     );
     assert!(
-        back.detail.starts_with("web-0 serving=true in "),
+        back.detail.en().starts_with("web-0 serving=true in "),
         "{}",
-        back.detail
+        back.detail.en()
     );
     assert_eq!(left_behind(scene).await, vec![]);
     assert_eq!(cluster.uid("web-0").await, uid);
@@ -126,9 +126,10 @@ async fn a_drain_that_would_leave_too_few_is_not_made_and_says_the_numbers() {
     assert_eq!(end.state, StepState::Nothing);
     assert!(
         end.detail
+            .en()
             .contains("Service few: 2 of 3 Ready pods would go, and each of the other 1 would get more"),
         "{}",
-        end.detail
+        end.detail.en()
     );
     cluster.service("alone", 1).await;
     let one = Staged::new(cluster.of("bob"), &["alone-0"], served(OF_STATEFUL_SET, HOLD))
@@ -136,7 +137,7 @@ async fn a_drain_that_would_leave_too_few_is_not_made_and_says_the_numbers() {
         .await;
     let end = drain(&one.scene, true).await;
     assert_eq!(
-        end.detail,
+        end.detail.en(),
         "not drained: Service alone: 1 of 1 Ready pods would go: no other carries its load"
     );
     assert_eq!((one.scene, two.intents()).1, vec![]);
@@ -159,7 +160,7 @@ async fn a_pod_that_was_restarted_meanwhile_is_as_before_by_its_value() {
     cluster.ready("fresh", 2).await;
     let back = traffic(&staged.scene).await;
     assert_eq!(
-        (back.state, back.detail.as_str()),
+        (back.state, back.detail.en()),
         (StepState::Nothing, "labels are as before")
     );
     assert_eq!(left_behind(&staged.scene).await, vec![]);
@@ -179,7 +180,7 @@ async fn a_value_that_somebody_else_has_set_is_left_to_them_and_named() {
         .kubectl("label pod theirs-0 --overwrite serving=canary")
         .await;
     let end = traffic(&staged.scene).await;
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
     assert_eq!(staged.intents(), vec![]);
     assert_eq!(
         cluster.field("pod theirs-0", ".metadata.labels.serving").await,
@@ -187,7 +188,7 @@ async fn a_value_that_somebody_else_has_set_is_left_to_them_and_named() {
     );
     let left = left_behind(&staged.scene).await;
     assert_eq!(
-        left[0].why,
+        left[0].why.en(),
         "somebody else has changed it to serving=canary (serving=true before the drill): not touched"
     );
 }
@@ -202,15 +203,19 @@ async fn a_pod_that_is_not_ready_is_kept_out_and_listed() {
     assert_eq!(drain(&staged.scene, true).await.state, StepState::Done);
     cluster.is_not_ready("sick-0").await;
     let end = traffic(&staged.scene).await;
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
-    assert_eq!(end.leftovers[0].why, "pod shop/sick-0 is Running, not Ready");
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
+    assert_eq!(end.leftovers[0].why.en(), "pod shop/sick-0 is Running, not Ready");
     assert_eq!(
         cluster.field("pod sick-0", ".metadata.labels.serving").await,
         "false"
     );
     by_hand(end.leftovers[0].by_hand.as_deref().unwrap()).await;
     let left = left_behind(&staged.scene).await;
-    assert_eq!(left[0].what, "pod shop/sick-0 (Running, not Ready)", "{left:?}");
+    assert_eq!(
+        left[0].what.en(),
+        "pod shop/sick-0 (Running, not Ready)",
+        "{left:?}"
+    );
 }
 
 #[tokio::test]
@@ -237,9 +242,9 @@ async fn a_guard_that_breaks_with_the_traffic_takes_it_out_again() {
         staged.ledger.guard_is_bad.store(true, Relaxed);
     };
     let (end, ()) = tokio::join!(traffic(&staged.scene), breaks);
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
     assert_eq!(
-        end.leftovers[0].why,
+        end.leftovers[0].why.en(),
         "the guard is bad with it: order_success users 98%"
     );
     assert_eq!(

@@ -127,7 +127,7 @@ async fn a_user_who_may_only_read_sees_what_is_left_and_changes_nothing() {
         (StepState::Failed, StepState::Failed),
         "{pool:?} {back:?}"
     );
-    let why = &pool.leftovers[0].why;
+    let why = &pool.leftovers[0].why.en();
     assert!(
         why.contains("User \"alice\" cannot delete resource \"pods\""),
         "{why}"
@@ -181,11 +181,11 @@ async fn an_api_server_that_restarts_in_mid_step_is_waited_for() {
         (pool.state, &pool.leftovers),
         (StepState::Done, &vec![]),
         "{}",
-        pool.detail
+        pool.detail.en()
     );
     cluster.part("kill").await;
     let (back, ()) = tokio::join!(traffic(&staged.scene), cluster.part("up"));
-    assert_eq!(back.leftovers, vec![], "{}", back.detail);
+    assert_eq!(back.leftovers, vec![], "{}", back.detail.en());
     assert_eq!(left_behind(&staged.scene).await, vec![]);
     assert_eq!(
         cluster
@@ -216,7 +216,7 @@ async fn a_server_that_stalls_and_comes_back_within_the_step_is_waited_for() {
         (back.state, &back.leftovers),
         (StepState::Done, &vec![]),
         "{}",
-        back.detail
+        back.detail.en()
     );
     assert_eq!(left_behind(&behind.scene).await, vec![]);
 }

@@ -49,9 +49,9 @@ async fn a_stuck_pod_is_deleted_once_and_its_successor_is_ready() {
         (end.state, &end.leftovers),
         (StepState::Done, &vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
-    assert!(end.detail.ends_with("restarted once"), "{}", end.detail);
+    assert!(end.detail.en().ends_with("restarted once"), "{}", end.detail.en());
     assert_eq!(cluster.uid("stuck-1").await, other);
     assert_eq!(left_behind(scene).await, vec![]);
     let intents = staged.intents();
@@ -87,7 +87,7 @@ async fn a_pod_of_a_deployment_is_found_again_under_another_name() {
         (end.state, &end.leftovers),
         (StepState::Done, &vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
     assert_eq!(left_behind(&staged.scene).await, vec![]);
     let now = cluster.kubectl("get pod -l app=renamed -o name").await;
@@ -110,7 +110,7 @@ async fn a_pod_that_was_replaced_since_the_snapshot_is_not_deleted() {
     staged.ledger.busy.store(50, Relaxed);
     let end = pools(&staged.scene).await;
     // It is as stuck as the first: somebody has restarted it already, and a second time is no cure.
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
     assert_eq!(end.leftovers[0].certainty, Certainty::Seen);
     assert_eq!(cluster.uid("replaced-0").await, successor);
     assert_eq!(staged.intents(), vec![]);
@@ -144,7 +144,7 @@ async fn a_keeper_that_died_between_intent_and_deletion_is_followed_by_one_that_
         (end.state, &end.leftovers),
         (StepState::Done, &vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
     assert_eq!(staged.intents().len(), 1, "one intent, one deletion");
 }
@@ -201,11 +201,14 @@ async fn a_successor_that_is_not_ready_is_a_leftover() {
         pools(scene),
         idle_once_replaced(&cluster, &staged, "unready-0", &old)
     );
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
-    assert!(end.leftovers[0].why.contains("Pending, not Ready"), "{end:?}");
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
+    assert!(
+        end.leftovers[0].why.en().contains("Pending, not Ready"),
+        "{end:?}"
+    );
     let left = left_behind(scene).await;
     assert!(
-        left[0].what.contains("unready-0 (Pending, not Ready)"),
+        left[0].what.en().contains("unready-0 (Pending, not Ready)"),
         "{left:?}"
     );
     let shown = by_hand(left[0].by_hand.as_deref().unwrap()).await;

@@ -101,19 +101,19 @@ async fn a_target_goes_out_of_its_route_and_comes_back_in_stages_with_the_weight
         (out.state, &out.leftovers),
         (StepState::Done, &vec![]),
         "{}",
-        out.detail
+        out.detail.en()
     );
     assert_eq!(weights(&cluster, "way").await, "20 0 20 0 20");
     assert!(needs_repair(scene).await.is_needed());
     let left = left_behind(scene).await;
-    assert_eq!(left[0].what, "way-0 at the gateway: weight 0, Ready");
+    assert_eq!(left[0].what.en(), "way-0 at the gateway: weight 0, Ready");
 
     let back = traffic(scene).await;
     assert_eq!(
         (back.state, &back.leftovers),
         (StepState::Done, &vec![]),
         "{}",
-        back.detail
+        back.detail.en()
     );
     assert_eq!(weights(&cluster, "way").await, "20 20 20 20 20");
     assert_eq!(left_behind(scene).await, vec![]);
@@ -154,7 +154,7 @@ async fn a_drain_that_would_leave_a_rule_without_a_ready_service_is_not_made() {
     let end = drain(&staged.scene, true).await;
     assert_eq!(end.state, StepState::Nothing);
     assert_eq!(
-        end.detail,
+        end.detail.en(),
         "not drained: no other server takes traffic: the rest cannot carry the load"
     );
     assert_eq!(set(&staged), Vec::<String>::new());
@@ -200,12 +200,12 @@ async fn a_route_that_has_taken_the_name_of_the_one_before_is_not_touched() {
     cluster.kubectl("delete httproute heir").await;
     routed(&cluster, "heir", [0, 7, 7]).await;
     let end = traffic(&staged.scene).await;
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
     assert_eq!(weights(&cluster, "heir").await, "7 0 7 0 7");
     let left = left_behind(&staged.scene).await;
     assert_eq!(left[0].certainty, Certainty::Unknown);
     assert!(
-        left[0].why.contains("another one than before the drill"),
+        left[0].why.en().contains("another one than before the drill"),
         "{left:?}"
     );
 }
@@ -222,7 +222,7 @@ async fn a_rule_that_no_longer_sends_to_the_target_is_a_leftover_whatever_its_we
     let left = left_behind(&staged.scene).await;
     assert_eq!(left.len(), 1, "{left:?}");
     assert_eq!(
-        left[0].why,
+        left[0].why.en(),
         "1 rules of HTTPRoute shop/less send to Service less-0, 2 before the drill"
     );
 }

@@ -130,7 +130,7 @@ fn is_done(end: &StepEnd) {
         (end.state, &end.leftovers),
         (StepState::Done, &vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
 }
 
@@ -145,14 +145,19 @@ async fn consumers_go_to_zero_and_come_back_exactly_as_many_under_the_rate() {
     assert_eq!(held.state, StepState::Held, "{held:?}");
     assert!(
         held.detail
+            .en()
             .contains("deployment shop/scaled 2 → 0, no pod is left"),
         "{}",
-        held.detail
+        held.detail.en()
     );
     assert_eq!(cluster.field("deployment scaled", ".spec.replicas").await, "0");
     assert!(needs_repair(scene).await.is_needed());
     let left = left_behind(scene).await;
-    assert_eq!(left[0].what, "deployment shop/scaled: 0 replicas", "{left:?}");
+    assert_eq!(
+        left[0].what.en(),
+        "deployment shop/scaled: 0 replicas",
+        "{left:?}"
+    );
     let waiting = staged.backlog().await;
 
     let begin = tokio::time::Instant::now();
@@ -176,13 +181,13 @@ async fn replicas_that_are_not_ready_again_are_a_leftover() {
     let first = "get pod -l app=ailing -o jsonpath={.items[0].metadata.name}";
     cluster.is_not_ready(&cluster.kubectl(first).await).await;
     let end = release_retry(&staged.scene).await;
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
     let why = "1 of its pods are Ready, 2 before the drill";
-    assert_eq!(end.leftovers[0].why, why);
+    assert_eq!(end.leftovers[0].why.en(), why);
     assert!(needs_repair(&staged.scene).await.is_needed());
     let left = left_behind(&staged.scene).await;
     assert_eq!(
-        (left[0].what.as_str(), left[0].why.as_str()),
+        (left[0].what.en(), left[0].why.en()),
         ("deployment shop/ailing", why)
     );
     assert_eq!(staged.intents(), vec![]);
@@ -196,13 +201,17 @@ async fn what_somebody_else_has_scaled_is_left_to_them_and_named() {
     assert_eq!(scales(&staged), [(2, 0)]);
     cluster.kubectl("scale deployment/disputed --replicas=3").await;
     let end = release_retry(&staged.scene).await;
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
     assert_eq!(cluster.field("deployment disputed", ".spec.replicas").await, "3");
     assert_eq!(scales(&staged), []);
     let left = left_behind(&staged.scene).await;
-    assert_eq!(left[0].what, "deployment shop/disputed: 3 replicas", "{left:?}");
     assert_eq!(
-        left[0].why,
+        left[0].what.en(),
+        "deployment shop/disputed: 3 replicas",
+        "{left:?}"
+    );
+    assert_eq!(
+        left[0].why.en(),
         "somebody else has scaled it to 3 (2 before the drill): not touched"
     );
     by_hand(left[0].by_hand.as_deref().unwrap()).await;
@@ -232,21 +241,22 @@ async fn consumers_that_were_at_zero_stay_so_and_nothing_is_let_go() {
     assert_eq!(held.state, StepState::Nothing);
     assert!(
         held.detail
+            .en()
             .ends_with("was at 0 replicas before the drill: nobody consumes it"),
         "{}",
-        held.detail
+        held.detail.en()
     );
     let end = release_retry(&staged.scene).await;
     assert!(
-        end.detail.ends_with("stays so: nothing is let go"),
+        end.detail.en().ends_with("stays so: nothing is let go"),
         "{}",
-        end.detail
+        end.detail.en()
     );
     assert_eq!(staged.intents(), vec![]);
     assert_eq!(cluster.field("deployment idle", ".spec.replicas").await, "0");
     // What the drill has put there is still there: that is no recovery.
     let left = left_behind(&staged.scene).await;
-    assert_eq!(left[0].why, "500 waiting, 0 before", "{left:?}");
+    assert_eq!(left[0].why.en(), "500 waiting, 0 before", "{left:?}");
 }
 
 #[tokio::test]

@@ -176,9 +176,12 @@ impl Run {
     /// The last reports of the steps, for whoever reads a failure.
     pub fn story(&self) -> String {
         let lines = self.events.iter().filter_map(|e| match &e.body {
-            Body::Recovery(report) if report.state.is_over() => {
-                Some(format!("{:?} {:?}: {}", report.step, report.state, report.detail))
-            }
+            Body::Recovery(report) if report.state.is_over() => Some(format!(
+                "{:?} {:?}: {}",
+                report.step,
+                report.state,
+                report.detail.en()
+            )),
             Body::ChangeIntended(change) => Some(format!("  {change:?}")),
             Body::MayRemain(left) => Some(format!("  remains: {left:?}")),
             Body::Warning(text) => Some(format!("  warning: {text}")),

@@ -19,6 +19,7 @@ use allclear::{
         amount::Level,
         ids::InstanceName,
         recovery::{StepId, StepState},
+        said::Said,
         sample::{Query, Reading},
         time::Span,
         undo::ChangeIntent,
@@ -59,8 +60,8 @@ impl Bus for Ledger {
         }
         Box::pin(async {})
     }
-    fn progress(&self, _: StepId, _: StepState, detail: String) {
-        self.said.lock().unwrap().push(detail);
+    fn progress(&self, _: StepId, _: StepState, detail: Said) {
+        self.said.lock().unwrap().push(detail.en().to_owned());
     }
     fn go_on(&self, _: StepId, _: StepEnd) {}
     fn reading(&self, _: &Query) -> Option<Reading> {
@@ -71,9 +72,9 @@ impl Bus for Ledger {
             partial: false,
         })
     }
-    fn guard_holds(&self) -> Option<String> {
+    fn guard_holds(&self) -> Option<Said> {
         let is_bad = self.guard_is_bad.load(Relaxed);
-        is_bad.then(|| "order_success users 98%".to_owned())
+        is_bad.then(|| Said::as_it_is("order_success users 98%"))
     }
     fn restarted(&self, instance: &InstanceName) -> bool {
         self.restarted.lock().unwrap().contains(instance)

@@ -79,7 +79,7 @@ async fn a_login_is_shown_and_never_told_and_without_rights_it_is_refused() {
         (held.state, held.leftovers),
         (StepState::Held, vec![]),
         "{}",
-        held.detail
+        held.detail.en()
     );
     let left = left_behind(&staged.scene).await;
     assert!(!format!("{left:?}").contains(SECRET), "{left:?}");

@@ -81,13 +81,13 @@ async fn a_group_that_was_off_before_stays_off() {
         (held.state, held.leftovers),
         (StepState::Held, vec![]),
         "{}",
-        held.detail
+        held.detail.en()
     );
     let released = release_retry(&staged.scene).await;
     assert_eq!(released.state, StepState::Failed, "{released:?}");
     let left = left_behind(&staged.scene).await;
     assert_eq!(left.len(), 1, "{left:?}");
-    assert!(left[0].why.contains(" waiting in "), "{left:?}");
+    assert!(left[0].why.en().contains(" waiting in "), "{left:?}");
     assert_eq!(staged.intents(), vec![]);
     let after = [
         part.config("broker-a", "off").await,

@@ -53,7 +53,8 @@ async fn what_else_the_group_consumes_must_come_back_before_it_is_as_before() {
     let left = left_behind(&staged.scene).await;
     assert_eq!(left.len(), 1, "{left:?}");
     assert!(
-        left[0].what.contains("other topics of group beside") && left[0].why.contains("topic-beside"),
+        left[0].what.en().contains("other topics of group beside")
+            && left[0].why.en().contains("topic-beside"),
         "{left:?}"
     );
     assert!(needs_repair(&staged.scene).await.is_needed());
@@ -72,7 +73,7 @@ async fn what_else_the_group_consumes_must_come_back_before_it_is_as_before() {
         (held.state, held.leftovers),
         (StepState::Held, vec![]),
         "{}",
-        held.detail
+        held.detail.en()
     );
     let _consumer = consume();
     let end = release_retry(&later.scene).await;
@@ -80,7 +81,7 @@ async fn what_else_the_group_consumes_must_come_back_before_it_is_as_before() {
         (end.state, end.leftovers),
         (StepState::Done, vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
     assert!(waiting(&later).await.0 <= 200);
     assert_eq!(left_behind(&later.scene).await, vec![]);

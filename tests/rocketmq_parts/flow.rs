@@ -46,7 +46,7 @@ async fn is_held_and_let_go(group: &str, at: RangeInclusive<f64>) {
         (held.state, held.leftovers),
         (StepState::Held, vec![]),
         "{}",
-        held.detail
+        held.detail.en()
     );
     let still = staged.backlog(&part).await;
     assert!(still > 2000, "{still} wait: too few to measure a rate");
@@ -75,10 +75,14 @@ async fn is_held_and_let_go(group: &str, at: RangeInclusive<f64>) {
         (end.state, end.leftovers),
         (StepState::Done, vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
     let measured = still as f64 / seconds;
-    assert!(at.contains(&(measured / rate)), "{measured}/s; {}", end.detail);
+    assert!(
+        at.contains(&(measured / rate)),
+        "{measured}/s; {}",
+        end.detail.en()
+    );
     assert_eq!(configs(&part, group).await, before, "byte for byte");
     assert_eq!(left_behind(&staged.scene).await, vec![]);
     let changes = staged.intents();
@@ -120,7 +124,7 @@ async fn a_bad_guard_holds_it_again() {
         (end.state, end.leftovers),
         (StepState::Done, vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
     assert_eq!(configs(&part, "guarded").await, before);
 }
@@ -142,7 +146,7 @@ async fn a_guard_that_is_bad_until_the_time_is_over_leaves_the_group_off() {
     staged.ledger.guard_is_bad.store(true, Relaxed);
     let end = release_retry(&staged.scene).await;
     assert_eq!(end.state, StepState::Failed, "{end:?}");
-    assert!(end.detail.contains("it stays switched off"), "{end:?}");
+    assert!(end.detail.en().contains("it stays switched off"), "{end:?}");
     let by_hand = end.leftovers.iter().filter(|l| l.by_hand.is_some());
     assert_eq!(by_hand.count(), 2, "{end:?}");
     for config in configs(&part, "doomed").await {
@@ -171,9 +175,10 @@ async fn what_somebody_else_changes_meanwhile_stays_and_is_said() {
     let end = release_retry(&staged.scene).await;
     assert!(
         end.detail
+            .en()
             .contains("its config on broker-b was changed by somebody meanwhile"),
         "{}",
-        end.detail
+        end.detail.en()
     );
     let now = part.config("broker-b", "tuned").await;
     assert_eq!(

@@ -43,7 +43,7 @@ async fn waiting(part: &Part, ways: &Ways, group: &str) -> Staged {
 }
 
 fn unknown_on(left: &[Leftover], broker: &str) -> bool {
-    let is = |l: &Leftover| l.certainty == Certainty::Unknown && l.what.contains(broker);
+    let is = |l: &Leftover| l.certainty == Certainty::Unknown && l.what.en().contains(broker);
     left.iter().any(is)
 }
 
@@ -94,7 +94,7 @@ async fn is_unknown(part: &Part, way: Way, group: &str) {
     assert_eq!(after, before, "{group}");
     let left = left_behind(&staged.scene).await;
     assert!(
-        left.len() == 1 && left[0].why.contains(" waiting in "),
+        left.len() == 1 && left[0].why.en().contains(" waiting in "),
         "{group}: {left:?}"
     );
 }
@@ -126,7 +126,7 @@ async fn a_switch_that_lands_late_is_put_back() {
     // Whatever landed when: what is read last is what is said.
     let left = left_behind(&staged.scene).await;
     let as_before = part.config("broker-b", "late").await == before;
-    let told = left.iter().any(|l| l.what.contains("broker-b"));
+    let told = left.iter().any(|l| l.what.en().contains("broker-b"));
     assert!(as_before != told, "{left:?}");
     assert!(as_before, "{left:?}");
 }
@@ -140,7 +140,9 @@ async fn without_a_name_server_the_known_brokers_are_done_and_that_others_may_be
     let held = hold_retry(&staged.scene).await;
     assert_eq!(held.state, StepState::Failed, "{held:?}");
     assert!(
-        held.leftovers.iter().all(|l| l.what.contains("may have joined")),
+        held.leftovers
+            .iter()
+            .all(|l| l.what.en().contains("may have joined")),
         "{held:?}"
     );
     for broker in BROKERS {
@@ -160,7 +162,7 @@ async fn without_a_name_server_the_known_brokers_are_done_and_that_others_may_be
     }
     let left = left_behind(&staged.scene).await;
     assert!(
-        left.iter().any(|l| l.what.contains("may have joined")),
+        left.iter().any(|l| l.what.en().contains("may have joined")),
         "{left:?}"
     );
 }
@@ -191,14 +193,14 @@ async fn brokers_go_come_back_and_join_in_mid_step() {
         (held.state, held.leftovers),
         (StepState::Held, vec![]),
         "{}",
-        held.detail
+        held.detail.en()
     );
     let (end, ()) = tokio::join!(release_retry(&staged.scene), restart(2));
     assert_eq!(
         (end.state, end.leftovers),
         (StepState::Done, vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
     let after = [
         part.config("broker-a", "moves").await,
@@ -233,7 +235,7 @@ async fn brokers_go_come_back_and_join_in_mid_step() {
     storm(&part, &first, 6000).await;
     let held = hold_retry(&first.scene).await;
     assert!(
-        held.leftovers.iter().any(|l| l.what.contains("broker-c")),
+        held.leftovers.iter().any(|l| l.what.en().contains("broker-c")),
         "{held:?}"
     );
     assert!(
@@ -272,7 +274,7 @@ async fn a_group_that_is_off_on_a_broker_that_has_joined_is_left_over() {
         .unwrap();
     let left = left_behind(&staged.scene).await;
     assert_eq!(left.len(), 1, "{left:?}");
-    assert!(left[0].what.contains("broker-c is switched off"), "{left:?}");
+    assert!(left[0].what.en().contains("broker-c is switched off"), "{left:?}");
     crate::hand::by_hand(&left, &[]).await;
     assert_eq!(left_behind(&staged.scene).await, vec![]);
 }

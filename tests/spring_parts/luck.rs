@@ -40,9 +40,9 @@ async fn is_named_and_the_command_helps(app: &Lent, stage: &Staged, case: &str, 
         ended.opened.state,
         StepState::Failed,
         "{case}: {}",
-        ended.opened.detail
+        ended.opened.detail.en()
     );
-    let what: Vec<&str> = ended.left.iter().map(|l| l.what.as_str()).collect();
+    let what: Vec<&str> = ended.left.iter().map(|l| l.what.en()).collect();
     assert_eq!(what, ["breaker coupon on order-0 (state unknown)"], "{case}");
     assert_eq!(app.state(1, "coupon").await, "CLOSED", "{case}");
     turn().await;
@@ -86,7 +86,7 @@ async fn an_instance_that_is_down_is_never_called_well() {
         app.put(1, "coupon", "OPEN").await;
         let stage = open_on_both(&app, way, SHORT);
         let ended = stage.recover().await;
-        let what: Vec<&str> = ended.left.iter().map(|l| l.what.as_str()).collect();
+        let what: Vec<&str> = ended.left.iter().map(|l| l.what.en()).collect();
         assert_eq!(what, ["breaker coupon on order-0 (state unknown)"], "{way}");
         stages.push(stage);
     }
@@ -112,11 +112,16 @@ async fn an_instance_that_restarts_in_mid_step_is_read_as_it_is_afterwards() {
         let (end, ()) = tokio::join!(breakers_open(&stage.scene), app.up(0));
         let left = left_behind(&stage.scene).await;
         if before == "CLOSED" {
-            assert_eq!((end.state, left.len()), (StepState::Nothing, 0), "{}", end.detail);
+            assert_eq!(
+                (end.state, left.len()),
+                (StepState::Nothing, 0),
+                "{}",
+                end.detail.en()
+            );
             continue;
         }
         // A restart also opens what a person had forced open.
-        assert_eq!(left[0].what, "breaker coupon on order-0 (CLOSED)");
+        assert_eq!(left[0].what.en(), "breaker coupon on order-0 (CLOSED)");
         type_by_hand(left[0].by_hand.as_deref().expect("a command")).await;
         assert_eq!(app.state(0, "coupon").await, "FORCED_OPEN");
         assert!(left_behind(&stage.scene).await.is_empty());
@@ -132,11 +137,11 @@ async fn an_actuator_that_may_only_be_read_by_now_closes_nothing_and_says_so() {
     let ended = stage.recover().await;
     assert_eq!(ended.opened.state, StepState::Failed);
     assert!(
-        ended.opened.leftovers[0].why.contains("404"),
+        ended.opened.leftovers[0].why.en().contains("404"),
         "{}",
-        ended.opened.leftovers[0].why
+        ended.opened.leftovers[0].why.en()
     );
-    assert_eq!(ended.left[0].what, "breaker payment on order-0 (OPEN)");
+    assert_eq!(ended.left[0].what.en(), "breaker payment on order-0 (OPEN)");
     // Through the app it needs no actuator that writes.
     let by_app = plan(&[app.address(2)], resilience4j(&["payment"], "app"));
     let stage = Staged::new(by_app, SHORT).before(vec![seen(0, "payment", "CLOSED")]);

@@ -112,7 +112,7 @@ async fn a_changed_emptied_or_grown_list_is_put_back_whole_and_one_that_is_as_be
     .await;
     assert_eq!(left_behind(&stage.scene).await.len(), 3);
     let ended = stage.recover().await;
-    assert_eq!(ended.opened.detail, "3 of 4 lists of rules put back");
+    assert_eq!(ended.opened.detail.en(), "3 of 4 lists of rules put back");
     assert!(ended.left.is_empty(), "{:?}", ended.left);
     assert_eq!(stage.intents().len(), 3);
     assert_eq!(all_rules(&app).await, before);
@@ -145,7 +145,7 @@ async fn an_app_that_is_down_stopped_or_no_sentinel_is_never_called_well() {
     set(&app, 1, "degrade", &[]).await;
     let stopped = app.stopped(0);
     let ended = stage.recover().await;
-    let what: Vec<&str> = ended.left.iter().map(|l| l.what.as_str()).collect();
+    let what: Vec<&str> = ended.left.iter().map(|l| l.what.en()).collect();
     assert_eq!(what, ["degrade rules on order-0", "flow rules on order-0"]);
     assert_eq!(rules(&app, 1, "degrade").await.as_array().map(Vec::len), Some(2));
     drop(stopped);
@@ -177,7 +177,7 @@ async fn an_app_that_restarts_in_mid_step_gets_its_rules_of_before_the_drill() {
     let before = rules(&app, 0, "degrade").await;
     app.down(0).await;
     let (end, ()) = tokio::join!(breakers_open(&stage.scene), app.up(0));
-    assert_eq!(end.state, StepState::Done, "{}", end.detail);
+    assert_eq!(end.state, StepState::Done, "{}", end.detail.en());
     assert_eq!(rules(&app, 0, "degrade").await, before);
     assert!(left_behind(&stage.scene).await.is_empty());
 }

@@ -54,7 +54,7 @@ async fn every_state(way: &str) {
             }
             for left in &ended.left {
                 // Calls may have closed it since.
-                let named = left.what.strip_prefix("breaker coupon on order-0 (");
+                let named = left.what.en().strip_prefix("breaker coupon on order-0 (");
                 let named = named.and_then(|rest| rest.strip_suffix(')')).expect("its state");
                 let moved_on = named == "HALF_OPEN" && now == "CLOSED";
                 assert!(named == now || moved_on, "{case}: {named}, and then {now}");
@@ -107,7 +107,7 @@ async fn probe_calls_close_what_no_other_call_tries() {
     let before = [0, 1].map(|number| [seen(number, "coupon", "CLOSED"), seen(number, "stock", "CLOSED")]);
     let stage = Staged::new(plan, PATIENCE).before(before.concat());
     let ended = stage.recover().await;
-    assert_eq!(ended.opened.detail, "4 of 4 brought back");
+    assert_eq!(ended.opened.detail.en(), "4 of 4 brought back");
     assert!(ended.left.is_empty(), "{:?}", ended.left);
     assert_eq!(stage.intents().len(), 4, "written down once each");
 }

@@ -150,7 +150,7 @@ impl<W: Write> Plain<W> {
         if let Some(step) = view.recovery.iter().find(|r| !r.report.state.is_over()) {
             let report = &step.report;
             let (name, state) = (report.step.word(lang), report.state.word(lang));
-            parts.push(format!("{name} {state} {}", report.detail));
+            parts.push(format!("{name} {state} {}", report.detail.get(lang)));
         }
         parts.join("  ")
     }
@@ -215,9 +215,9 @@ fn write_leftover(out: &mut impl Write, left: &Leftover, lang: Lang) -> io::Resu
         out,
         "! {}: {} ({}): {}",
         lang.pick("MAY REMAIN", "可能残留"),
-        harmless(&left.what, MAX_COMMAND),
+        harmless(left.what.get(lang), MAX_COMMAND),
         left.certainty.word(lang),
-        harmless(&left.why, MAX_COMMAND)
+        harmless(left.why.get(lang), MAX_COMMAND)
     )?;
     match &left.by_hand {
         Some(command) => command.lines().try_for_each(|line| {

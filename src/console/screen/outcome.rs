@@ -146,7 +146,8 @@ fn leftover(scene: &Scene<'_>, left: &Leftover, width: usize) -> Vec<Strip> {
         Certainty::Unknown => format!(" ({})", left.certainty.word(scene.lang())),
     };
     let mut lines = Vec::new();
-    let text = format!("{}{certainty}: {}", left.what, left.why);
+    let (what, why) = (left.what.get(scene.lang()), left.why.get(scene.lang()));
+    let text = format!("{what}{certainty}: {why}");
     for (index, part) in wrap(&text, width.saturating_sub(5)).into_iter().enumerate() {
         let sign = if index == 0 { " ! " } else { "   " };
         lines.push(Strip::of(Role::Alarm, sign).text(Role::Plain, part));

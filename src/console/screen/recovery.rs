@@ -85,7 +85,7 @@ fn line(
             .col(Role::Dim, took(scene, view), TOOK);
     let indent = 3 + STEP + STATE + TOOK;
     let mut lines = Vec::new();
-    for (index, part) in wrap(&report.detail, width.saturating_sub(indent))
+    for (index, part) in wrap(report.detail.get(scene.lang()), width.saturating_sub(indent))
         .into_iter()
         .enumerate()
         .take(3)

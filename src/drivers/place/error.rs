@@ -1,5 +1,7 @@
 //! Why a template does not lead to an address.
 
+use crate::model::said::Said;
+
 /// Why a template does not lead to an address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlaceError {
@@ -62,6 +64,44 @@ pub enum PlaceError {
         /// The text.
         text: String,
     },
+}
+
+impl PlaceError {
+    /// The same in both languages.
+    pub fn said(&self) -> Said {
+        let zh = match self {
+            PlaceError::Unknown {
+                name,
+                template,
+                nearest,
+            } => {
+                let meant = match nearest {
+                    Some(name) => format!("是否指 `{{{name}}}`？"),
+                    None => "请写 `{instance}`、`{run}` 或某个实例名".to_owned(),
+                };
+                format!("`{template}` 中的 `{{{name}}}` 在此未知；{meant}")
+            }
+            PlaceError::Unclosed { template } => format!("`{template}` 中的 `{{` 缺少 `}}`；请补上"),
+            PlaceError::Several {
+                service,
+                count,
+                template,
+            } => format!("`{template}` 中的 `{{{service}}}` 有 {count} 个实例；请写明其一"),
+            PlaceError::NoAddress { name, environment } => {
+                format!("环境 `{environment}` 中 `{name}` 没有地址；请补进 allclear.yaml")
+            }
+            PlaceError::NotASocket { text, environment } => format!(
+                "`{text}` 既非 host:port，也非绝对 socket 路径，也不是环境 `{environment}` 的 `gateways` 中的名称；请写其中之一"
+            ),
+            PlaceError::TooWide { pattern } => {
+                format!("模式 `{pattern}` 会匹配他人的键；请以这些开关共有的前缀开头")
+            }
+            PlaceError::NotAName { text } => {
+                format!("`{text}` 不能作本系统的名称；请用字母、数字、`-`、`_`、`.`、`:`")
+            }
+        };
+        Said::new(self.to_string(), zh)
+    }
 }
 
 fn meant(name: &Option<String>) -> String {

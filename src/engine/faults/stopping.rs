@@ -41,7 +41,7 @@ impl Engine {
         }
         if end.state == StepState::Failed {
             let name = &self.plan.drill.steps[index].name;
-            let what = format!("{name}: its fault could not be stopped: {}", end.detail);
+            let what = format!("{name}: its fault could not be stopped: {}", end.detail.en());
             self.feed(Input::Recover(Cause::InjectFailed { what }));
         }
     }

@@ -15,6 +15,7 @@ use crate::{
         event::{GuardState, Health},
         phase::Phase,
         plan::{Plan, Purpose},
+        said::{Said, said},
         time::{Moment, Span},
     },
 };
@@ -53,7 +54,10 @@ impl Engine {
                 states.push(watch.observe(reading, Some(&self.baseline), now));
             }
         }
-        let unread = self.meters.is_none().then(|| "metrics cannot be read".to_owned());
+        let unread = self
+            .meters
+            .is_none()
+            .then(|| said!("metrics cannot be read", "指标无法读取"));
         let bad = states
             .iter()
             .find(|s| s.health != Health::Holds)
@@ -90,22 +94,22 @@ impl Engine {
         if matches!(self.machine.phase(), Phase::Preflight | Phase::Closed) {
             return;
         }
-        let text = self.guard_text(&state);
+        let text = self.guard_text(&state).en().to_owned();
         self.guard_states.insert(state.index, state.clone());
         self.feed(Input::Guard(state, text));
     }
 
     /// `order_threads_busy order-0 46 (≤ 40), 3 of 3`.
-    pub(super) fn guard_text(&self, state: &GuardState) -> String {
+    pub(super) fn guard_text(&self, state: &GuardState) -> Said {
         let Some(watch) = self.watches.iter().find(|w| w.index == state.index) else {
-            return String::new();
+            return Said::as_it_is("");
         };
         let metric = &watch.query.metric;
         let unit = self.plan.drill.dashboard.metric(metric).map(|m| m.unit);
         let value = match (&state.reading.value, unit) {
-            (Ok(value), Some(unit)) => unit.show(value.0),
-            (Ok(value), None) => value.0.to_string(),
-            (Err(gap), _) => gap.to_string(),
+            (Ok(value), Some(unit)) => Said::as_it_is(unit.show(value.0)),
+            (Ok(value), None) => Said::as_it_is(value.0.to_string()),
+            (Err(gap), _) => gap.said(),
         };
         let place = watch.instance.as_ref().map(ToString::to_string);
         let place = place
@@ -113,7 +117,11 @@ impl Engine {
             .unwrap_or_default();
         let (limit, samples) = self.limits.get(state.index).cloned().unwrap_or_default();
         let bad = state.bad.min(samples);
-        format!("{metric} {place} {value} ({limit}), {bad} of {samples}")
+        said!(
+            value;
+            "{metric} {place} {value} ({limit}), {bad} of {samples}",
+            "{metric} {place} {value}（{limit}），连续 {bad}/{samples} 次"
+        )
     }
 
     pub(super) fn restart_guard(&mut self) {

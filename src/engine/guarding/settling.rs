@@ -6,7 +6,8 @@ use crate::{
     model::{
         dashboard::Metric,
         event::Health,
-        sample::{Query, Reading},
+        said::said,
+        sample::{Gap, Query, Reading},
         snapshot::BaselineLevel,
         time::Span,
     },
@@ -53,7 +54,7 @@ impl Engine {
 
     fn rows_outside(&self) -> Vec<Missing> {
         let Some(meters) = &self.meters else {
-            return vec![Missing::unread("metrics cannot be read")];
+            return vec![Missing::unread(said!("metrics cannot be read", "指标无法读取"))];
         };
         let window = baseline::settling_window(&self.plan.drill);
         let mut outside = Vec::new();
@@ -82,14 +83,16 @@ impl Engine {
             for query in meters.pool_queries(pool) {
                 let reading = meters.store.reading(&query, self.plan.drill.window * 2);
                 let missing = match &reading.value {
-                    Err(gap) => Missing::unread(format!("{query}: {gap}")),
+                    Err(gap) => nothing_read(&query, gap),
                     Ok(_) if reading.partial || self.is_too_old(&reading) => unseen(&query),
                     Ok(value) if pool.is_idle(value.0) => continue,
-                    Ok(value) => Missing::outside(format!(
-                        "{query} busy {:.0}, idle at most {:.0}",
-                        pool.busy(value.0),
-                        pool.idle_at_most
-                    )),
+                    Ok(value) => {
+                        let (busy, idle) = (pool.busy(value.0), pool.idle_at_most);
+                        Missing::outside(said!(
+                            "{query} busy {busy:.0}, idle at most {idle:.0}",
+                            "{query} 占用 {busy:.0}，空闲上限 {idle:.0}"
+                        ))
+                    }
                 };
                 busy.push(missing.or_by_hand(restart_by_hand(&self.scene(), pool, &query)));
             }
@@ -99,20 +102,33 @@ impl Engine {
 }
 
 fn unseen(query: &Query) -> Missing {
-    Missing::unread(format!("{query}: no fresh sample since the faults are gone"))
+    Missing::unread(said!(
+        "{query}: no fresh sample since the faults are gone",
+        "{query}：故障清除后尚无新样本"
+    ))
+}
+
+fn nothing_read(query: &Query, gap: &Gap) -> Missing {
+    Missing::unread(said!(gap = gap.said(); "{query}: {gap}", "{query}：{gap}"))
 }
 
 fn outside_of(metric: &Metric, level: &BaselineLevel, query: &Query, reading: &Reading) -> Option<Missing> {
     match &reading.value {
-        Ok(value) if reading.partial => Some(Missing::unread(format!(
-            "{query} {}: incomplete",
-            metric.unit.show(value.0)
-        ))),
+        Ok(value) if reading.partial => {
+            let value = metric.unit.show(value.0);
+            Some(Missing::unread(said!(
+                "{query} {value}: incomplete",
+                "{query} {value}：数据不全"
+            )))
+        }
         Ok(value) if baseline::is_inside(metric, level, value.0) => None,
         Ok(value) => {
             let (now, before) = (metric.unit.show(value.0), metric.unit.show(level.level));
-            Some(Missing::outside(format!("{query} {now}, was {before}")))
+            Some(Missing::outside(said!(
+                "{query} {now}, was {before}",
+                "{query} {now}，演练前 {before}"
+            )))
         }
-        Err(gap) => Some(Missing::unread(format!("{query}: {gap}"))),
+        Err(gap) => Some(nothing_read(query, gap)),
     }
 }

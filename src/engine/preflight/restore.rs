@@ -16,11 +16,11 @@ impl Inspector {
         self.say_what_is_not_compared();
         let mut restoring = recovery::read_restoring(&self.plan, &self.drivers).await;
         for change in restoring.changes(&self.plan) {
-            let found = format!("{} -> {}", change.now, change.then);
-            self.say(&change.what, CheckOutcome::Warned, found, None);
+            let found = format!("{} -> {}", change.now.en(), change.then.en());
+            self.say(change.what.en(), CheckOutcome::Warned, found, None);
         }
         for decided in std::mem::take(&mut restoring.decided) {
-            self.say("left as it is", CheckOutcome::Warned, decided, None);
+            self.say("left as it is", CheckOutcome::Warned, decided.en(), None);
         }
         for check in std::mem::take(&mut restoring.checks) {
             self.check(check);

@@ -1,12 +1,15 @@
 //! The final read of everything, right before ALL CLEAR.
 
-use crate::model::recovery::{Leftover, StepId};
+use crate::model::{
+    recovery::{Leftover, StepId},
+    said::said,
+};
 
 use super::{
     Scene, breakers, doubts,
     faults::{
         by_hand_run,
-        injector::{injectors, sort},
+        injector::{injectors, rules_of_the_run, sort},
     },
     flags, gateway, pods, pools, queues, seen, together, unread,
 };
@@ -36,8 +39,11 @@ async fn loads(scene: &Scene) -> Vec<Leftover> {
     let left = |id| {
         seen(
             StepId::Faults,
-            format!("load {id}"),
-            "it still sends; it ends with the keeper",
+            said!("load {id}", "负载 {id}"),
+            said!(
+                "it still sends; it ends with the keeper",
+                "仍在发送；随守护进程结束"
+            ),
             None,
         )
     };
@@ -47,7 +53,7 @@ async fn loads(scene: &Scene) -> Vec<Leftover> {
 async fn rules(scene: &Scene) -> Vec<Leftover> {
     let step = StepId::Injector;
     let look = async |instance| {
-        let what = format!("rules of run {} on {instance}", scene.plan.run);
+        let what = rules_of_the_run(scene, &instance);
         let base = match scene.drivers.point_base(&instance) {
             Ok(base) => base,
             Err(error) => return vec![unread(step, what, &error.into(), None)],
@@ -61,8 +67,9 @@ async fn rules(scene: &Scene) -> Vec<Leftover> {
             Ok(rules) => {
                 let (ours, _) = sort(scene, &instance, rules);
                 let left = ours.iter().map(|rule| {
-                    let why = "seen at the injector after recovery";
-                    seen(step, format!("{} on {instance}", rule.describe()), why, hand())
+                    let why = said!("seen at the injector after recovery", "恢复后在注入器上仍可见");
+                    let what = said!(rule = rule.said(); "{rule} on {instance}", "{instance}：{rule}");
+                    seen(step, what, why, hand())
                 });
                 left.collect()
             }

@@ -33,6 +33,7 @@ use crate::{
         plan::Plan,
         playbook::SentinelRules,
         recovery::{Certainty, Leftover, StepId, StepState},
+        said::{Said, said},
         sample::{Query, Reading},
         snapshot::Snapshot,
         time::Span,
@@ -80,13 +81,13 @@ pub trait Bus: Send + Sync {
     /// recovery goes on, and what that means is the keeper's matter.
     fn intend(&self, change: ChangeIntent) -> BoxFuture<'_, ()>;
     /// Tells how far a step is.
-    fn progress(&self, step: StepId, state: StepState, detail: String);
+    fn progress(&self, step: StepId, state: StepState, detail: Said);
     /// A step waits only for targets that do not answer: later steps may begin. Tells how it stands so far.
     fn go_on(&self, step: StepId, so_far: StepEnd);
     /// The newest sample of a query.
     fn reading(&self, query: &Query) -> Option<Reading>;
     /// A guard hypothesis that is bad now, if one is.
-    fn guard_holds(&self) -> Option<String>;
+    fn guard_holds(&self) -> Option<Said>;
     /// Whether a restart of the instance was already intended in this run, by whatever keeper.
     fn restarted(&self, instance: &InstanceName) -> bool;
     /// Whether a list of rules was set in this run, by whatever keeper, and no set of it was answered with success since.
@@ -114,7 +115,7 @@ pub struct StepEnd {
     /// Done, nothing, held, absent or failed.
     pub state: StepState,
     /// What was done, in one line.
-    pub detail: String,
+    pub detail: Said,
     /// What could not be finished.
     pub leftovers: Vec<Leftover>,
     /// Faults that were read back as gone.
@@ -122,26 +123,26 @@ pub struct StepEnd {
 }
 
 impl StepEnd {
-    fn new(state: StepState, detail: impl Into<String>) -> Self {
+    fn new(state: StepState, detail: Said) -> Self {
         Self {
             state,
-            detail: detail.into(),
+            detail,
             leftovers: Vec::new(),
             gone: Vec::new(),
         }
     }
 
     fn absent() -> Self {
-        Self::new(StepState::Absent, "not in the playbook")
+        Self::new(StepState::Absent, said!("not in the playbook", "预案中没有此步"))
     }
 
     /// Failed, with what is not known because of it.
     fn failed(error: &DriverError, left: Leftover) -> Self {
-        Self::of(StepState::Failed, error.to_string(), vec![left])
+        Self::of(StepState::Failed, error.said(), vec![left])
     }
 
     /// `well` if nothing is left over, else failed.
-    fn of(well: StepState, detail: String, leftovers: Vec<Leftover>) -> Self {
+    fn of(well: StepState, detail: Said, leftovers: Vec<Leftover>) -> Self {
         let state = if leftovers.is_empty() {
             well
         } else {
@@ -170,7 +171,7 @@ impl StepEnd {
             (mine, theirs) if worst(theirs) > worst(mine) => self.state = theirs,
             _ => {}
         }
-        self.detail = format!("{}; {}", self.detail, other.detail);
+        self.detail = self.detail.and(&other.detail);
         self.leftovers.extend(other.leftovers);
         self.gone.extend(other.gone);
         self
@@ -186,12 +187,12 @@ impl Scene {
         tokio::time::sleep(self.drivers.patience().poll.into()).await;
     }
 
-    fn working(&self, step: StepId, detail: impl Into<String>) {
-        self.bus.progress(step, StepState::Working, detail.into());
+    fn working(&self, step: StepId, detail: Said) {
+        self.bus.progress(step, StepState::Working, detail);
     }
 
-    fn waiting(&self, step: StepId, detail: impl Into<String>) {
-        self.bus.progress(step, StepState::Waiting, detail.into());
+    fn waiting(&self, step: StepId, detail: Said) {
+        self.bus.progress(step, StepState::Waiting, detail);
     }
 
     /// Does something that may be done twice, until it works, fails for good, or `deadline` has passed.
@@ -241,22 +242,22 @@ fn at_most<F: Future>(
 }
 
 /// What could not be read: it may be there or not.
-fn unread(step: StepId, what: String, error: &DriverError, by_hand: Option<String>) -> Leftover {
+fn unread(step: StepId, what: Said, error: &DriverError, by_hand: Option<String>) -> Leftover {
     Leftover {
         step,
         what,
-        why: error.to_string(),
+        why: error.said(),
         by_hand,
         certainty: Certainty::Unknown,
     }
 }
 
 /// What was seen to be there.
-fn seen(step: StepId, what: String, why: impl Into<String>, by_hand: Option<String>) -> Leftover {
+fn seen(step: StepId, what: Said, why: Said, by_hand: Option<String>) -> Leftover {
     Leftover {
         step,
         what,
-        why: why.into(),
+        why,
         by_hand,
         certainty: Certainty::Seen,
     }

@@ -11,6 +11,7 @@ use crate::{
         kubernetes::PodSeen,
         playbook::{PodsOf, Restart},
         recovery::{Leftover, StepId},
+        said::{Said, said},
         undo::ChangeIntent,
     },
 };
@@ -83,18 +84,25 @@ impl std::fmt::Display for PodPlace<'_> {
     }
 }
 
+impl PodPlace<'_> {
+    fn said(&self) -> Said {
+        let (selector, namespace) = (&self.selector, &self.namespace);
+        said!(
+            "pod {selector} in namespace {namespace}",
+            "命名空间 {namespace} 的 Pod {selector}"
+        )
+    }
+}
+
 /// The pod of a target as it was before the drill.
-fn before<'a>(
-    scene: &'a Scene,
-    place: &PodPlace<'_>,
-    instance: &InstanceName,
-) -> Result<&'a PodSeen, String> {
+fn before<'a>(scene: &'a Scene, place: &PodPlace<'_>, instance: &InstanceName) -> Result<&'a PodSeen, Said> {
     let mut pods = scene.snapshot.kubernetes.pods.iter();
     let is_it = |p: &&PodSeen| {
         &p.instance == instance && p.selector == place.selector && p.pod.namespace == place.namespace
     };
-    pods.find(is_it)
-        .ok_or_else(|| format!("the snapshot has no {place}: untouched"))
+    pods.find(is_it).ok_or_else(
+        || said!(place = place.said(); "the snapshot has no {place}: untouched", "快照中没有{place}：未动"),
+    )
 }
 
 /// Deletes the target's pod, if it is still the one of the snapshot. Asked for twice, it is done once: whatever has its
@@ -106,8 +114,8 @@ pub(super) async fn restart(
     scene: &Scene,
     pods: &PodsOf,
     instance: &InstanceName,
-) -> Result<Restarted, String> {
-    let text = |error: DriverError| error.to_string();
+) -> Result<Restarted, Said> {
+    let text = |error: DriverError| error.said();
     let place = PodPlace::of(&scene.drivers, pods, instance).map_err(text)?;
     let pod = &before(scene, &place, instance)?.pod;
     let deadline = scene.deadline();
@@ -127,7 +135,13 @@ pub(super) async fn restart(
         true => return Ok(Restarted::Before),
         false => {
             let intended = scene.bus.intend(change);
-            scene.waiting(StepId::Pools, format!("restarting {instance}: deleting {pod}"));
+            scene.waiting(
+                StepId::Pools,
+                said!(
+                    "restarting {instance}: deleting {pod}",
+                    "正在重启 {instance}：删除 {pod}"
+                ),
+            );
             intended.await;
         }
     }
@@ -136,7 +150,7 @@ pub(super) async fn restart(
         .await
     {
         Err(DriverError::Conflict { .. }) => Ok(Restarted::Before),
-        Err(error) if error.certainty() == Effect::NotDone => Err(error.to_string()),
+        Err(error) if error.certainty() == Effect::NotDone => Err(error.said()),
         _ => Ok(Restarted::Now),
     }
 }
@@ -157,16 +171,33 @@ fn all_restarts_delete_pods(scene: &Scene) -> bool {
 ///
 /// # Errors
 /// What there is instead.
-pub(super) async fn is_ready(scene: &Scene, pods: &PodsOf, instance: &InstanceName) -> Result<(), String> {
-    let place = PodPlace::of(&scene.drivers, pods, instance).map_err(|e| e.to_string())?;
+pub(super) async fn is_ready(scene: &Scene, pods: &PodsOf, instance: &InstanceName) -> Result<(), Said> {
+    let place = PodPlace::of(&scene.drivers, pods, instance).map_err(|e| e.said())?;
     let old = &before(scene, &place, instance)?.pod;
-    let now = place.all().await.map_err(|e| e.to_string())?;
+    let now = place.all().await.map_err(|e| e.said())?;
     match now.as_slice() {
-        [pod] if pod.id.uid == old.uid => Err(format!("idle, but {old} has not been replaced")),
+        [pod] if pod.id.uid == old.uid => Err(said!(
+            "idle, but {old} has not been replaced",
+            "已空闲，但 {old} 未被替换"
+        )),
         [pod] if pod.is_ready => Ok(()),
-        [pod] => Err(format!("idle, but {} is {}", pod.id, pod.state())),
-        [] => Err(format!("idle, but {place}: no pod matches")),
-        several => Err(format!("idle, but {place}: {} pods match", several.len())),
+        [pod] => {
+            let (pod, state) = (&pod.id, pod.state());
+            Err(said!("idle, but {pod} is {state}", "已空闲，但 {pod} 为 {state}"))
+        }
+        [] => Err(said!(
+            place = place.said();
+            "idle, but {place}: no pod matches",
+            "已空闲，但{place}：无匹配"
+        )),
+        several => {
+            let count = several.len();
+            Err(said!(
+                place = place.said();
+                "idle, but {place}: {count} pods match",
+                "已空闲，但{place}：匹配 {count} 个"
+            ))
+        }
     }
 }
 
@@ -202,15 +233,18 @@ pub(super) async fn missing_or_unready(
     let hand = || Some(show_pods(place.cluster, &place.namespace, &place.selector));
     match scene.persist(scene.deadline(), || place.only()).await {
         Ok(pod) if pod.is_ready || !was_ready => None,
-        Ok(pod) => Some(seen(
-            step,
-            format!("{} ({})", pod.id, pod.state()),
-            "it was Ready before the drill",
-            hand(),
-        )),
-        Err(error @ (DriverError::NotThere { .. } | DriverError::Conflict { .. })) => {
-            Some(seen(step, place.to_string(), error.to_string(), hand()))
+        Ok(pod) => {
+            let (pod, state) = (&pod.id, pod.state());
+            Some(seen(
+                step,
+                said!("{pod} ({state})", "{pod}（{state}）"),
+                said!("it was Ready before the drill", "演练前为 Ready"),
+                hand(),
+            ))
         }
-        Err(error) => Some(unread(step, place.to_string(), &error, hand())),
+        Err(error @ (DriverError::NotThere { .. } | DriverError::Conflict { .. })) => {
+            Some(seen(step, place.said(), error.said(), hand()))
+        }
+        Err(error) => Some(unread(step, place.said(), &error, hand())),
     }
 }

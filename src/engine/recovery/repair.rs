@@ -37,7 +37,7 @@ pub async fn needs_repair(scene: &Scene) -> Repair {
         gateway::differences(scene, StepId::Traffic),
         queues::not_as_before(scene),
     );
-    let (pools_busy, unknown_pools) = pools::busy(scene);
+    let (pools_busy, unknown_pools) = pools::busy_now(scene);
     let mut repair = Repair {
         backlog_over,
         pools_busy,
@@ -47,13 +47,17 @@ pub async fn needs_repair(scene: &Scene) -> Repair {
     for left in gateway.into_iter().chain(queues) {
         match left.certainty {
             Certainty::Seen => repair.half_done += 1,
-            Certainty::Unknown => repair.unknown.push(format!("{}: {}", left.what, left.why)),
+            Certainty::Unknown => repair
+                .unknown
+                .push(format!("{}: {}", left.what.en(), left.why.en())),
         }
     }
     for breaker in breakers {
         match breaker.certainty {
             Certainty::Seen => repair.breakers += 1,
-            Certainty::Unknown => repair.unknown.push(format!("{}: {}", breaker.what, breaker.why)),
+            Certainty::Unknown => repair
+                .unknown
+                .push(format!("{}: {}", breaker.what.en(), breaker.why.en())),
         }
     }
     for found in flags.into_values() {

@@ -12,6 +12,7 @@ use crate::model::{
     ids::{FaultId, InstanceName, MetricId, RunId, ScopeName, StepName},
     phase::{Cause, Phase},
     recovery::{Certainty, Leftover, Milestone, Recovered, StepId, StepReport, StepState},
+    said::{Said, said},
     sample::{Marks, Numbers, Query, Reading, Window},
     sheet::{Hypothesis, Moved, RowId, RowState, Verdict},
     snapshot::BaselineLevels,
@@ -83,11 +84,11 @@ fn guard(value: f64, bad: u32, health: Health) -> Body {
     })
 }
 
-fn recovery(step: StepId, state: StepState, detail: &str, ms: u64) -> Body {
+fn recovery(step: StepId, state: StepState, [en, zh]: [&str; 2], ms: u64) -> Body {
     Body::Recovery(StepReport {
         step,
         state,
-        detail: detail.to_owned(),
+        detail: Said::new(en, zh),
         took: Span::millis(ms),
     })
 }
@@ -212,7 +213,12 @@ pub(crate) fn events() -> Vec<Event> {
         (633, milestone(Milestone::FaultsGone, 800)),
         (
             633,
-            recovery(StepId::Faults, StepState::Done, "1 of 1 gone, read back", 800),
+            recovery(
+                StepId::Faults,
+                StepState::Done,
+                ["1 of 1 gone, read back", "已清 1/1 项，已回读"],
+                800,
+            ),
         ),
         (
             634,
@@ -227,7 +233,7 @@ pub(crate) fn events() -> Vec<Event> {
             recovery(
                 StepId::Breakers,
                 StepState::Failed,
-                "7 of 8; order-5 answered 403",
+                ["7 of 8; order-5 answered 403", "7/8 个正常；order-5 应答 403"],
                 2000,
             ),
         ),
@@ -256,8 +262,11 @@ pub(crate) fn events() -> Vec<Event> {
             660,
             Body::MayRemain(vec![Leftover {
                 step: StepId::Breakers,
-                what: "breaker coupon on order-5 (OPEN)".to_owned(),
-                why: "order-5 answered 403".to_owned(),
+                what: said!(
+                    "breaker coupon on order-5 (OPEN)",
+                    "order-5 的熔断器 coupon（OPEN）"
+                ),
+                why: said!("order-5 answered 403", "order-5 应答 403"),
                 by_hand: Some("curl -X POST http://order-5:8081/actuator/circuitbreakers/coupon".to_owned()),
                 certainty: Certainty::Seen,
             }]),

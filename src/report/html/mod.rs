@@ -148,7 +148,7 @@ impl Page<'_> {
                         }
                         @for left in &self.view.may_remain {
                             li {
-                                (left.what) " (" (left.certainty.word(self.lang)) "): " (left.why)
+                                (left.what.get(self.lang)) " (" (left.certainty.word(self.lang)) "): " (left.why.get(self.lang))
                                 @if let Some(command) = &left.by_hand { pre { (command) } }
                             }
                         }

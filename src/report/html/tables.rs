@@ -159,7 +159,7 @@ impl Page<'_> {
                     td { (step.report.step.word(self.lang)) }
                     td { span class=(step_class(step.report.state)) { (step.report.state.word(self.lang)) } }
                     td { (took(step.report.took)) }
-                    td { (step.report.detail) }
+                    td { (step.report.detail.get(self.lang)) }
                 } } } }
             }
         }

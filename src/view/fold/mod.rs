@@ -175,7 +175,7 @@ impl RunView {
 
     fn recovery_step(&mut self, report: &StepReport, at: Moment) {
         let mut report = report.clone();
-        report.detail = harmless(&report.detail, MAX_TEXT);
+        report.detail = report.detail.map(|text| harmless(text, MAX_TEXT));
         let view = RecoveryView { report, at };
         match self
             .recovery

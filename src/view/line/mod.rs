@@ -343,7 +343,7 @@ impl Teller<'_> {
         if left.is_empty() {
             return self.t("nothing is listed as left", "无残留项").to_owned();
         }
-        let list: Vec<_> = left.iter().map(|l| l.what.as_str()).collect();
+        let list: Vec<_> = left.iter().map(|l| l.what.get(self.lang)).collect();
         format!(
             "{} {}: {}",
             self.t("MAY REMAIN", "可能残留"),

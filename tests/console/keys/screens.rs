@@ -2,7 +2,10 @@
 
 use allclear::{
     console::{App, Ask, Effect, Incoming, Screen, buffer_text},
-    model::event::{Body, Event},
+    model::{
+        event::{Body, Event},
+        said::Said,
+    },
     view::RunView,
 };
 use crossterm::event::{KeyCode, KeyModifiers};
@@ -135,7 +138,7 @@ fn escape_sequences_in_titles_notes_and_reasons_never_reach_a_frame() {
             }
             Body::Row(row) => row.reason = evil.into(),
             Body::MayRemain(left) => left.iter_mut().for_each(|l| {
-                l.what = evil.into();
+                l.what = Said::as_it_is(evil);
                 l.by_hand = Some(evil.into());
             }),
             Body::Check(check) => check.found = evil.into(),

@@ -19,7 +19,10 @@ impl Story {
                 StepId::Verify,
                 StepState::Failed,
                 30_000,
-                "breaker coupon on order-5 still OPEN",
+                [
+                    "breaker coupon on order-5 still OPEN",
+                    "order-5 的熔断器 coupon 仍 OPEN",
+                ],
             )
             .say(Body::MayRemain(vec![Self::breaker_left()]))
             .say(Body::Notified {
@@ -119,10 +122,15 @@ impl Story {
             StepId::Faults,
             StepState::Nothing,
             200,
-            "1 of 1 gone already, read back",
+            ["1 of 1 gone already, read back", "1/1 项早已清除，已回读"],
         );
         for step in &StepId::ALL[1..9] {
-            s.recovery(*step, StepState::Nothing, 100, "as in the snapshot");
+            s.recovery(
+                *step,
+                StepState::Nothing,
+                100,
+                ["as in the snapshot", "与快照一致"],
+            );
         }
         s.say(Body::Reached {
             milestone: Milestone::FaultsGone,
@@ -138,7 +146,7 @@ impl Story {
             StepId::Verify,
             StepState::Done,
             31_000,
-            "4 guards, 5 rows, held for 30s",
+            ["4 guards, 5 rows, held for 30s", "4 项守护、5 行，已保持 30s"],
         )
         .say(Body::Reached {
             milestone: Milestone::AllClear,

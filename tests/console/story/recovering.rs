@@ -22,7 +22,12 @@ impl Story {
             .phase(Phase::Recovering, None)
             .wait(800)
             .say(Body::FaultGone { fault: fault() })
-            .recovery(StepId::Faults, StepState::Done, 800, "1 of 1 gone, read back")
+            .recovery(
+                StepId::Faults,
+                StepState::Done,
+                800,
+                ["1 of 1 gone, read back", "已清 1/1 项，已回读"],
+            )
             .say(Body::Reached {
                 milestone: Milestone::FaultsGone,
                 after: Span::millis(800),
@@ -34,35 +39,49 @@ impl Story {
                 StepId::Injector,
                 StepState::Done,
                 300,
-                "1 ours removed; 2 foreign untouched",
+                [
+                    "1 ours removed; 2 foreign untouched",
+                    "已清本演练 1 条；外来 2 条未动",
+                ],
             )
             .wait(1_100)
             .recovery(
                 StepId::Drain,
                 StepState::Done,
                 1_100,
-                "order-0 weight 100 → 0; 7 serve",
+                [
+                    "order-0 weight 100 → 0; 7 serve",
+                    "order-0 权重 100 → 0；其余 7 个在服务",
+                ],
             )
             .wait(2_000)
             .recovery(
                 StepId::Breakers,
                 StepState::Failed,
                 2_000,
-                "7 of 8; order-5 answered 403",
+                ["7 of 8; order-5 answered 403", "7/8 个正常；order-5 应答 403"],
             )
             .recovery(
                 StepId::Flags,
                 StepState::Done,
                 600,
-                "46 removed; 3 kept, older than the drill",
+                [
+                    "46 removed; 3 kept, older than the drill",
+                    "已删 46 个；保留演练前已有的 3 个",
+                ],
             )
-            .recovery(StepId::Retry, StepState::Held, 600, "backlog 110,412")
+            .recovery(
+                StepId::Retry,
+                StepState::Held,
+                600,
+                ["backlog 110,412", "积压 110,412"],
+            )
             .say(Body::MayRemain(vec![Self::breaker_left()]))
             .recovery(
                 StepId::Pools,
                 StepState::Waiting,
                 0,
-                "order-0 busy 38 → 22 FALLING",
+                ["order-0 busy 38 → 22 FALLING", "order-0 占用 38 → 22 下降"],
             )
             .guards(22.0)
             .wait(21_000);
@@ -72,34 +91,48 @@ impl Story {
     /// Everything is put back but the breaker; it has to hold now.
     pub fn verifying() -> Self {
         let mut s = Self::recovering();
-        s.recovery(StepId::Pools, StepState::Done, 34_000, "order-0 busy 2, idle")
-            .say(Body::Reached {
-                milestone: Milestone::UsersOk,
-                after: Span::seconds(41),
-            })
-            .wait(90_000)
-            .recovery(
-                StepId::Traffic,
-                StepState::Done,
-                90_000,
+        s.recovery(
+            StepId::Pools,
+            StepState::Done,
+            34_000,
+            ["order-0 busy 2, idle", "order-0 占用 2，已空闲"],
+        )
+        .say(Body::Reached {
+            milestone: Milestone::UsersOk,
+            after: Span::seconds(41),
+        })
+        .wait(90_000)
+        .recovery(
+            StepId::Traffic,
+            StepState::Done,
+            90_000,
+            [
                 "10% 30% 100%, order-0 weight 100 again",
-            )
-            .wait(552_000)
-            .recovery(
-                StepId::Release,
-                StepState::Done,
-                552_000,
+                "10% 30% 100%，order-0 权重回到 100",
+            ],
+        )
+        .wait(552_000)
+        .recovery(
+            StepId::Release,
+            StepState::Done,
+            552_000,
+            [
                 "110,412 released at 199.8/s, lag 12",
-            )
-            .phase(Phase::Verifying, Some(120))
-            .recovery(
-                StepId::Verify,
-                StepState::Waiting,
-                0,
+                "已放行 110,412 条，199.8/s，剩余 12",
+            ],
+        )
+        .phase(Phase::Verifying, Some(120))
+        .recovery(
+            StepId::Verify,
+            StepState::Waiting,
+            0,
+            [
                 "4 guards hold, 4 of 5 rows back, 12s of 30s",
-            )
-            .guards(6.0)
-            .wait(12_000);
+                "4 项守护成立，4/5 行已恢复，12s/30s",
+            ],
+        )
+        .guards(6.0)
+        .wait(12_000);
         s
     }
 }

@@ -5,6 +5,7 @@ use allclear::model::{
     event::*,
     phase::Phase,
     recovery::*,
+    said::Said,
     sample::{Gap, Numbers, Query, Reading, Window},
     sheet::{RowId, RowState, Verdict},
     time::{Moment, Span},
@@ -193,11 +194,17 @@ impl Story {
             )
     }
 
-    pub(super) fn recovery(&mut self, step: StepId, state: StepState, took: u64, detail: &str) -> &mut Self {
+    pub(super) fn recovery(
+        &mut self,
+        step: StepId,
+        state: StepState,
+        took: u64,
+        [en, zh]: [&str; 2],
+    ) -> &mut Self {
         self.say(Body::Recovery(StepReport {
             step,
             state,
-            detail: detail.into(),
+            detail: Said::new(en, zh),
             took: Span::millis(took),
         }))
     }
@@ -205,8 +212,8 @@ impl Story {
     pub(super) fn breaker_left() -> Leftover {
         Leftover {
             step: StepId::Breakers,
-            what: "breaker coupon on order-5 (OPEN)".into(),
-            why: "the actuator answered 403".into(),
+            what: Said::new("breaker coupon on order-5 (OPEN)", "order-5 的熔断器 coupon（OPEN）"),
+            why: Said::new("the actuator answered 403", "actuator 应答 403"),
             by_hand: Some("curl -X POST http://order-5:8081/actuator/circuitbreakers/coupon -d '{\"updateState\":\"CLOSE\"}'".into()),
             certainty: Certainty::Seen,
         }

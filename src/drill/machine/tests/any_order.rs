@@ -31,7 +31,7 @@ fn any_input() -> impl Strategy<Value = Input> {
         1 => beside.prop_map(Input::GoOn),
         2 => any::<bool>().prop_map(|needed| Input::Assessed { needed }),
         4 => (any::<bool>(), any::<bool>()).prop_map(|(bad, users_ok)| Input::Settling {
-            missing: bad.then(|| Missing::outside("x")).into_iter().collect(),
+            missing: bad.then(|| Missing::outside("x".into())).into_iter().collect(),
             users_ok
         }),
         3 => any::<bool>().prop_map(move |bad| Input::FinalRead { found: bad.then(|| leftover.clone()).into_iter().collect(), repaired: bad }),

@@ -19,7 +19,7 @@ fn all_clear_needs_the_hold_time_and_a_clean_last_read() {
     assert!(!m.step(quiet(true), at(70)).contains(&Effect::ReadEverything));
     m.step(
         Input::Settling {
-            missing: vec![Missing::outside("order_p99 high")],
+            missing: vec![Missing::outside("order_p99 high".into())],
             users_ok: true,
         },
         at(72),
@@ -74,7 +74,7 @@ fn out_of_time(cause: Input, missing: Vec<Missing>, repaired: bool) -> Outcome {
     m.step(Input::RowsFinal(vec![Verdict::NoData]), at(65));
     to_verifying(&mut m, 66);
     let bad = Input::Settling {
-        missing: vec![Missing::outside("order_p99 high")],
+        missing: vec![Missing::outside("order_p99 high".into())],
         users_ok: false,
     };
     m.step(bad, at(70));
@@ -90,7 +90,7 @@ fn out_of_time(cause: Input, missing: Vec<Missing>, repaired: bool) -> Outcome {
 
 #[test]
 fn out_of_time_the_run_says_what_remains_and_exits_4() {
-    let missing = vec![Missing::outside("order_p99 high")];
+    let missing = vec![Missing::outside("order_p99 high".into())];
     let outcome = out_of_time(guard(Health::Broken), missing, false);
     assert_eq!((outcome.recovered, outcome.exit), (Recovered::Leftover, 4));
     assert_eq!(outcome.hypothesis, Some(Hypothesis::Falsified));
@@ -98,7 +98,7 @@ fn out_of_time_the_run_says_what_remains_and_exits_4() {
 
 #[test]
 fn what_cannot_be_read_to_the_end_is_unknown_and_never_recovered() {
-    let missing = vec![Missing::unread("order_p99: no server")];
+    let missing = vec![Missing::unread("order_p99: no server".into())];
     let outcome = out_of_time(guard(Health::BlindTooLong), missing, false);
     assert_eq!((outcome.recovered, outcome.exit), (Recovered::Unknown, 4));
 }
@@ -216,7 +216,7 @@ fn what_is_missing_at_the_end_is_told_with_its_command() {
     m.step(guard(Health::Broken), at(65));
     m.step(Input::RowsFinal(vec![Verdict::NoData]), at(65));
     to_verifying(&mut m, 66);
-    let missing = vec![Missing::outside("pool busy").or_by_hand(Some("restart it".into()))];
+    let missing = vec![Missing::outside("pool busy".into()).or_by_hand(Some("restart it".into()))];
     m.step(
         Input::Settling {
             missing,

@@ -22,6 +22,7 @@ use crate::{
         ids::InstanceName,
         playbook::{Breakers, Via},
         recovery::{Certainty, Leftover, StepId},
+        said::{Said, said},
         snapshot::{BreakerSeen, BreakerState},
         undo::ChangeIntent,
     },
@@ -183,16 +184,16 @@ impl<'a> Group<'a> {
         Ok(scene.drivers.places().fill(url, fill)?)
     }
 
-    pub(super) fn leftover(&self, scene: &Scene, step: StepId, found: &Found<'_>, why: &str) -> Leftover {
+    pub(super) fn leftover(&self, scene: &Scene, step: StepId, found: &Found<'_>, why: Said) -> Leftover {
         let (name, instance) = (&found.before.name, self.instance);
         let (shown, certainty) = match &found.now {
-            Ok(now) => (state_word(*now), Certainty::Seen),
-            Err(_) => ("state unknown", Certainty::Unknown),
+            Ok(now) => (Said::as_it_is(state_word(*now)), Certainty::Seen),
+            Err(_) => (said!("state unknown", "状态不明"), Certainty::Unknown),
         };
         Leftover {
             step,
-            what: format!("breaker {name} on {instance} ({shown})"),
-            why: why.to_owned(),
+            what: said!(shown; "breaker {name} on {instance} ({shown})", "{instance} 的熔断器 {name}（{shown}）"),
+            why,
             by_hand: self.by_hand(scene, found),
             certainty,
         }

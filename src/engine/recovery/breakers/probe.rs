@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use crate::{
     engine::recovery::{Scene, elapsed, together},
-    model::{recovery::StepId, time::Span, undo::ChangeIntent},
+    model::{recovery::StepId, said::said, time::Span, undo::ChangeIntent},
 };
 
 use super::{Found, Group, Standing};
@@ -59,12 +59,16 @@ pub(super) async fn probe_group<'a>(scene: &Scene, group: &Group<'a>, url: &str,
                 scene.bus.intend(change).await;
             }
         }
+        let (instance, trying) = (group.instance, due.len());
         let detail = match due.is_empty() {
-            true => format!(
-                "{waiting} breakers on {} wait {after} for a trial",
-                group.instance
+            true => said!(
+                "{waiting} breakers on {instance} wait {after} for a trial",
+                "{instance} 的 {waiting} 个熔断器待 {after} 后试探"
             ),
-            false => format!("{} breakers on {} tried by calls", due.len(), group.instance),
+            false => said!(
+                "{trying} breakers on {instance} tried by calls",
+                "{instance} 的 {trying} 个熔断器正以调用试探"
+            ),
         };
         scene.waiting(StepId::Breakers, detail);
         together(due.into_iter().map(|before| group.probe(scene, url, before))).await;

@@ -13,6 +13,7 @@ use crate::{
         ids::InstanceName,
         playbook::{Breakers, SentinelRules},
         recovery::{Certainty, Leftover, StepId, StepState},
+        said::{Said, said},
         undo::ChangeIntent,
     },
 };
@@ -77,9 +78,14 @@ pub(super) async fn put_back(scene: &Scene) -> StepEnd {
     }
     let kept = kept(scene);
     if kept.is_empty() {
-        return StepEnd::new(StepState::Nothing, "the snapshot has no list of rules");
+        let none = said!("the snapshot has no list of rules", "快照中没有规则列表");
+        return StepEnd::new(StepState::Nothing, none);
     }
-    scene.working(StepId::Breakers, format!("{} lists of rules", kept.len()));
+    let total = kept.len();
+    scene.working(
+        StepId::Breakers,
+        said!("{total} lists of rules", "{total} 个规则列表"),
+    );
     let (mut back, mut leftovers) = (0, Vec::new());
     for put in together(kept.iter().map(|list| list.put_back(scene))).await {
         match put {
@@ -88,23 +94,29 @@ pub(super) async fn put_back(scene: &Scene) -> StepEnd {
             Put::Left(leftover) => leftovers.push(leftover),
         }
     }
-    let total = kept.len();
     let (well, detail) = match (leftovers.first(), back) {
         (Some(first), _) => {
             let well = total - leftovers.len();
-            let detail = format!(
-                "{well} of {total} lists of rules well; {}: {}",
-                first.what, first.why
+            let detail = said!(
+                what = first.what, why = first.why;
+                "{well} of {total} lists of rules well; {what}: {why}",
+                "{well}/{total} 个规则列表正常；{what}：{why}"
             );
             (StepState::Done, detail)
         }
         (None, 0) => (
             StepState::Nothing,
-            format!("{total} lists of rules are as before"),
+            said!(
+                "{total} lists of rules are as before",
+                "{total} 个规则列表与演练前一致"
+            ),
         ),
         (None, _) => (
             StepState::Done,
-            format!("{back} of {total} lists of rules put back"),
+            said!(
+                "{back} of {total} lists of rules put back",
+                "已还原 {back}/{total} 个规则列表"
+            ),
         ),
     };
     StepEnd::of(well, detail, leftovers)
@@ -116,7 +128,10 @@ pub(super) async fn not_as_before(scene: &Scene) -> Vec<Leftover> {
     let look = async |list: &Kept<'_>| match list.is_as_before(scene).await {
         Ok(true) if list.is_unproved(scene) => Some(list.unproved()),
         Ok(true) => None,
-        Ok(false) => Some(list.differs("another list stands there now")),
+        Ok(false) => {
+            let why = said!("another list stands there now", "现为另一份列表");
+            Some(list.differs(why))
+        }
         Err(error) => Some(list.unread(&error)),
     };
     together(kept.iter().map(look))
@@ -156,12 +171,15 @@ impl Kept<'_> {
         match (self.is_as_before(scene).await, asked) {
             // It stands, and was said not to stand where it comes from: it would go with the next change there.
             (Ok(true), Err(error @ DriverError::Refused { status: None, .. })) => {
-                Put::Left(self.differs(&error.to_string()))
+                Put::Left(self.differs(error.said()))
             }
             (Ok(true), Ok(())) => Put::Back,
             (Ok(true), Err(_)) => Put::Left(self.unproved()),
-            (Ok(false), Err(error)) => Put::Left(self.differs(&error.to_string())),
-            (Ok(false), Ok(())) => Put::Left(self.differs("set, and another list stands there all the same")),
+            (Ok(false), Err(error)) => Put::Left(self.differs(error.said())),
+            (Ok(false), Ok(())) => Put::Left(self.differs(said!(
+                "set, and another list stands there all the same",
+                "已设置，现仍为另一份列表"
+            ))),
             (Err(error), _) => Put::Left(self.unread(&error)),
         }
     }
@@ -172,18 +190,22 @@ impl Kept<'_> {
 
     /// It stands in the instance's memory, and nothing has said that it stands where the instance takes its rules from.
     fn unproved(&self) -> Leftover {
-        let why = "set, and the set was not answered `success`: the source that the instance takes its rules from may have other ones, which come back with its next change or a restart";
+        let why = said!(
+            "set, and the set was not answered `success`: the source that the instance takes its rules from may have other ones, which come back with its next change or a restart",
+            "已设置，但未应答 `success`：实例的规则源中可能是另一份，规则源变更或实例重启后会重新生效"
+        );
         Leftover {
             certainty: Certainty::Unknown,
             ..self.differs(why)
         }
     }
 
-    fn what(&self) -> String {
-        format!("{} rules on {}", self.which, self.instance)
+    fn what(&self) -> Said {
+        let (which, instance) = (self.which, self.instance);
+        said!("{which} rules on {instance}", "{instance} 的 {which} 规则")
     }
 
-    fn differs(&self, why: &str) -> Leftover {
+    fn differs(&self, why: Said) -> Leftover {
         seen(StepId::Breakers, self.what(), why, self.by_hand())
     }
 

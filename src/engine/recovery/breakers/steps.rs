@@ -11,6 +11,7 @@ use crate::{
         plan::Purpose,
         playbook::{Breakers, Via},
         recovery::{Leftover, StepId, StepState},
+        said::{Said, said},
         snapshot::{BreakerSeen, BreakerState},
     },
 };
@@ -39,14 +40,15 @@ async fn open(scene: &Scene) -> StepEnd {
     }
     let groups = groups(scene);
     if groups.is_empty() {
-        return StepEnd::new(StepState::Nothing, "the snapshot has no breaker");
+        let none = said!("the snapshot has no breaker", "快照中没有熔断器");
+        return StepEnd::new(StepState::Nothing, none);
     }
+    let (total, places) = (scene.snapshot.breakers.len(), groups.len());
     scene.working(
         StepId::Breakers,
-        format!("{} on {} instances", scene.snapshot.breakers.len(), groups.len()),
+        said!("{total} on {places} instances", "{places} 个实例，共 {total} 个"),
     );
     let opened = together(groups.iter().map(|g| open_group(scene, g))).await;
-    let total = scene.snapshot.breakers.len();
     let (mut brought, mut left_to_itself, mut leftovers) = (0, 0, Vec::new());
     for one in opened {
         brought += one.brought;
@@ -54,15 +56,22 @@ async fn open(scene: &Scene) -> StepEnd {
         leftovers.extend(one.leftovers);
     }
     let mut detail = match brought {
-        0 => format!("{total} are as before"),
-        _ => format!("{brought} of {total} brought back"),
+        0 => said!("{total} are as before", "{total} 个与演练前一致"),
+        _ => said!("{brought} of {total} brought back", "已恢复 {brought}/{total} 个"),
     };
     if left_to_itself > 0 {
-        detail = format!("{detail}; {left_to_itself} open, to close by themselves");
+        detail = detail.and(&said!(
+            "{left_to_itself} open, to close by themselves",
+            "{left_to_itself} 个断开，待其自行闭合"
+        ));
     }
     if let Some(first) = leftovers.first() {
         let well = total - leftovers.len();
-        detail = format!("{well} of {total} well; {}: {}", first.what, first.why);
+        detail = said!(
+            what = first.what, why = first.why;
+            "{well} of {total} well; {what}: {why}",
+            "{well}/{total} 个正常；{what}：{why}"
+        );
     }
     let well = if brought + left_to_itself == 0 {
         StepState::Nothing
@@ -154,24 +163,28 @@ fn not_brought(
 ) -> Vec<Leftover> {
     let left = found.iter().filter_map(|one| {
         let why = match (&one.now, one.standing()) {
-            (Err(error), _) => error.to_string(),
+            (Err(error), _) => error.said(),
             (_, Some(Standing::Stuck)) if *group.via == Via::Wait => return None,
             (_, Some(Standing::Stuck)) => match refusals.get(one.before.name.as_str()) {
-                Some(error) => error.to_string(),
-                None => "asked to half-open or close, and still open".to_owned(),
+                Some(error) => error.said(),
+                None => said!(
+                    "asked to half-open or close, and still open",
+                    "已要求半开或闭合，仍断开"
+                ),
             },
             (_, Some(Standing::Altered)) => altered(one.before),
             _ => return None,
         };
-        Some(group.leftover(scene, StepId::Breakers, one, &why))
+        Some(group.leftover(scene, StepId::Breakers, one, why))
     });
     left.collect()
 }
 
-fn altered(before: &BreakerSeen) -> String {
-    format!(
-        "it was {} before the drill, and allclear did not change it",
-        state_word(before.state)
+fn altered(before: &BreakerSeen) -> Said {
+    let was = state_word(before.state);
+    said!(
+        "it was {was} before the drill, and allclear did not change it",
+        "演练前为 {was}，且非 allclear 所改"
     )
 }
 
@@ -183,9 +196,13 @@ pub(in crate::engine::recovery) async fn confirm(scene: &Scene) -> StepEnd {
     }
     let deadline = Instant::now() + scene.drivers.patience().confirm.into();
     let confirmed = together(groups.iter().map(|g| confirm_group(scene, g, deadline))).await;
-    let total = scene.snapshot.breakers.len();
     let leftovers: Vec<Leftover> = confirmed.into_iter().flatten().collect();
-    let detail = format!("breakers: {} of {total} as before", total - leftovers.len());
+    let total = scene.snapshot.breakers.len();
+    let well = total - leftovers.len();
+    let detail = said!(
+        "breakers: {well} of {total} as before",
+        "熔断器 {well}/{total} 个与演练前一致"
+    );
     StepEnd::of(StepState::Nothing, detail, leftovers)
 }
 
@@ -203,9 +220,13 @@ async fn confirm_group(scene: &Scene, group: &Group<'_>, deadline: Instant) -> V
         if open == 0 || Instant::now() >= deadline {
             return still_open(scene, group, &found);
         }
+        let instance = group.instance;
         scene.waiting(
             StepId::Traffic,
-            format!("{open} breakers on {} to be closed by calls", group.instance),
+            said!(
+                "{open} breakers on {instance} to be closed by calls",
+                "{instance} 的 {open} 个熔断器待真实调用闭合"
+            ),
         );
         let is = |standing| move |f: &&Found<'_>| f.standing() == Some(standing);
         if let Via::Probe { url, .. } = group.via {
@@ -229,13 +250,16 @@ async fn confirm_group(scene: &Scene, group: &Group<'_>, deadline: Instant) -> V
 fn still_open(scene: &Scene, group: &Group<'_>, found: &[Found<'_>]) -> Vec<Leftover> {
     let left = found.iter().filter_map(|f| {
         let why = match (&f.now, f.standing()) {
-            (Err(error), _) => error.to_string(),
-            (_, Some(Standing::Trying)) => "half-open: too few real calls have closed it yet".to_owned(),
-            (_, Some(Standing::Stuck)) => "real calls did not close it".to_owned(),
+            (Err(error), _) => error.said(),
+            (_, Some(Standing::Trying)) => said!(
+                "half-open: too few real calls have closed it yet",
+                "半开：真实调用还太少，尚未闭合"
+            ),
+            (_, Some(Standing::Stuck)) => said!("real calls did not close it", "真实调用未能使其闭合"),
             (_, Some(Standing::Altered)) => altered(f.before),
             _ => return None,
         };
-        Some(group.leftover(scene, StepId::Breakers, f, &why))
+        Some(group.leftover(scene, StepId::Breakers, f, why))
     });
     left.collect()
 }

@@ -14,6 +14,7 @@ use crate::{
     engine::recovery::{Scene, by_hand},
     model::{
         playbook::{HttpCheck, Method},
+        said::{Said, said},
         text::harmless,
     },
 };
@@ -33,7 +34,7 @@ impl Request {
         method: Method,
         url: &str,
         body: Option<&Value>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Said> {
         Ok(Self {
             method,
             url: filled(once, url)?,
@@ -90,23 +91,25 @@ impl Once<'_> {
             }
         };
         let Some(check) = check else {
-            let answer = sent.map_err(|e| e.to_string())?;
-            return Ok(format!("HTTP {}, no check given", answer.status.as_u16()));
+            let status = sent.map_err(|e| e.said())?.status.as_u16();
+            return Ok(said!("HTTP {status}, no check given", "HTTP {status}，未设检查"));
         };
         // The check decides, also when the answer was lost: it looks at what there is.
         let why = loop {
             match self.meets(check).await {
-                Ok(()) => return Ok("checked".into()),
+                Ok(()) => return Ok(said!("checked", "检查通过")),
                 Err(why) if Instant::now() >= deadline => break why,
-                Err(_) if sent.as_ref().is_err_and(|e| e.certainty() == Effect::NotDone) => {
-                    break String::new();
-                }
+                Err(why) if sent.as_ref().is_err_and(|e| e.certainty() == Effect::NotDone) => break why,
                 Err(_) => self.scene.pause().await,
             }
         };
         Err(match sent {
-            Ok(_) => format!("it was sent, but its check fails: {why}"),
-            Err(error) => error.to_string(),
+            Ok(_) => said!(
+                why;
+                "it was sent, but its check fails: {why}",
+                "已发送，但检查未通过：{why}"
+            ),
+            Err(error) => error.said(),
         })
     }
 
@@ -114,36 +117,42 @@ impl Once<'_> {
     ///
     /// # Errors
     /// What is not as it must be.
-    pub(super) async fn meets(&self, check: &HttpCheck) -> Result<(), String> {
+    pub(super) async fn meets(&self, check: &HttpCheck) -> Result<(), Said> {
         let url = filled(self, &check.url)?;
         let http = self.scene.drivers.http();
         let answer = http
             .look(reqwest::Method::GET, &url, Content::None)
             .await
-            .map_err(|e| e.to_string())?;
+            .map_err(|e| e.said())?;
+        let what = answer.what.clone();
         if answer.status.as_u16() != check.status {
-            return Err(format!(
-                "{}: {}, and not {}",
-                answer.what,
-                answer.text(),
-                check.status
+            let (is, wanted) = (answer.text(), check.status);
+            return Err(said!(
+                "{what}: {is}, and not {wanted}",
+                "{what}：{is}，应为 {wanted}"
             ));
         }
         if check.json.is_empty() {
             return Ok(());
         }
-        let json: Value = answer.json().map_err(|e| e.to_string())?;
+        let json: Value = answer.json().map_err(|e| e.said())?;
         let wanted: BTreeMap<&String, Value> = check
             .json
             .iter()
             .map(|(pointer, value)| Ok((pointer, filled_in(self, value)?)))
-            .collect::<Result<_, String>>()?;
+            .collect::<Result<_, Said>>()?;
         for (pointer, value) in wanted {
             let found = json.pointer(pointer);
             if !found.is_some_and(|f| is_same(f, &value)) {
-                let found = found.map_or("nothing".to_owned(), |f| harmless(&f.to_string(), 60));
+                let found = found.map_or(said!("nothing", "空"), |f| {
+                    Said::as_it_is(harmless(&f.to_string(), 60))
+                });
                 let value = harmless(&value.to_string(), 60);
-                return Err(format!("{}: {pointer} is {found}, and not {value}", answer.what));
+                return Err(said!(
+                    found;
+                    "{what}: {pointer} is {found}, and not {value}",
+                    "{what}：{pointer} 为 {found}，应为 {value}"
+                ));
             }
         }
         Ok(())
@@ -158,24 +167,20 @@ fn is_same(found: &Value, wanted: &Value) -> bool {
     }
 }
 
-fn filled(once: &Once<'_>, url: &str) -> Result<String, String> {
+fn filled(once: &Once<'_>, url: &str) -> Result<String, Said> {
     let fill = Fill {
         instance: once.instance,
         name: None,
     };
-    once.scene
-        .drivers
-        .places()
-        .fill(url, fill)
-        .map_err(|e| e.to_string())
+    once.scene.drivers.places().fill(url, fill).map_err(|e| e.said())
 }
 
 /// A body, or a value that is looked for, with its texts filled.
-fn filled_in(once: &Once<'_>, value: &Value) -> Result<Value, String> {
+fn filled_in(once: &Once<'_>, value: &Value) -> Result<Value, Said> {
     Ok(match value {
         Value::String(text) => {
             let places = once.scene.drivers.places();
-            Value::String(places.fill_word(text, once.instance).map_err(|e| e.to_string())?)
+            Value::String(places.fill_word(text, once.instance).map_err(|e| e.said())?)
         }
         Value::Array(items) => Value::Array(
             items
@@ -185,7 +190,7 @@ fn filled_in(once: &Once<'_>, value: &Value) -> Result<Value, String> {
         ),
         Value::Object(fields) => {
             let fields = fields.iter().map(|(k, v)| Ok((k.clone(), filled_in(once, v)?)));
-            Value::Object(fields.collect::<Result<_, String>>()?)
+            Value::Object(fields.collect::<Result<_, Said>>()?)
         }
         other => other.clone(),
     })

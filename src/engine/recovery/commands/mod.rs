@@ -10,6 +10,7 @@ use crate::{
         ids::InstanceName,
         playbook::{Command, How},
         recovery::{Certainty, Leftover, StepState},
+        said::{Said, said},
         undo::ChangeIntent,
     },
 };
@@ -51,7 +52,7 @@ pub(super) struct Once<'a> {
 }
 
 /// How it went: what proves it, or why it is not proved. Without secrets.
-pub(super) type Proof = Result<String, String>;
+pub(super) type Proof = Result<Said, Said>;
 
 impl<'a> Once<'a> {
     fn new(scene: &'a Scene, command: &'a Command, instance: Option<&'a InstanceName>) -> Self {
@@ -63,10 +64,11 @@ impl<'a> Once<'a> {
     }
 
     /// `warm-cache`, or `warm-cache on order-0`.
-    fn name(&self) -> String {
+    fn name(&self) -> Said {
+        let name = &self.command.name;
         match self.instance {
-            Some(instance) => format!("{} on {instance}", self.command.name),
-            None => self.command.name.to_string(),
+            Some(instance) => said!("{name} on {instance}", "{name}（{instance}）"),
+            None => Said::as_it_is(name.to_string()),
         }
     }
 
@@ -74,23 +76,31 @@ impl<'a> Once<'a> {
         let begin = Instant::now();
         let name = self.name();
         if self.command.has_check() && self.checked().await.is_ok() {
-            return StepEnd::new(StepState::Nothing, format!("{name}: its check passes already"));
+            let detail = said!(name; "{name}: its check passes already", "{name}：检查已通过");
+            return StepEnd::new(StepState::Nothing, detail);
         }
-        self.scene.working(self.command.after, format!("command {name}"));
-        let change = ChangeIntent::Command { name: name.clone() };
+        self.scene
+            .working(self.command.after, said!(name; "command {name}", "命令 {name}"));
+        let change = ChangeIntent::Command {
+            name: name.en().to_owned(),
+        };
         self.scene.bus.intend(change).await;
-        let took = || super::elapsed(begin);
-        match self.carried_out().await.map(|how| self.scene.drivers.mask(&how)) {
-            Ok(how) => StepEnd::new(StepState::Done, format!("{name}: {how}, {}", took())),
+        let mask = |said: Said| said.map(|text| self.scene.drivers.mask(text));
+        match self.carried_out().await.map(mask) {
+            Ok(how) => {
+                let took = super::elapsed(begin);
+                let detail = said!(name, how; "{name}: {how}, {took}", "{name}：{how}，{took}");
+                StepEnd::new(StepState::Done, detail)
+            }
             Err(why) => {
-                let why = self.scene.drivers.mask(&why);
-                let detail = format!("{name}: {why}");
+                let why = mask(why);
+                let detail = said!(name, why; "{name}: {why}", "{name}：{why}");
                 StepEnd::of(StepState::Failed, detail, vec![self.leftover(why)])
             }
         }
     }
 
-    async fn checked(&self) -> Result<(), String> {
+    async fn checked(&self) -> Result<(), Said> {
         match &self.command.how {
             How::Run {
                 check: Some(check), ..
@@ -98,7 +108,7 @@ impl<'a> Once<'a> {
             How::Http {
                 check: Some(check), ..
             } => self.meets(check).await,
-            _ => Err("it has no check".into()),
+            _ => Err(said!("it has no check", "未设检查")),
         }
     }
 
@@ -107,10 +117,14 @@ impl<'a> Once<'a> {
             How::Run { run, check } => {
                 self.passes(run).await?;
                 match check {
-                    None => Ok("exit code 0, no check given".into()),
+                    None => Ok(said!("exit code 0, no check given", "退出码 0，未设检查")),
                     Some(check) => match self.passes(check).await {
-                        Ok(()) => Ok("checked".into()),
-                        Err(why) => Err(format!("it ran, but its check fails: {why}")),
+                        Ok(()) => Ok(said!("checked", "检查通过")),
+                        Err(why) => Err(said!(
+                            why;
+                            "it ran, but its check fails: {why}",
+                            "已执行，但检查未通过：{why}"
+                        )),
                     },
                 }
             }
@@ -128,24 +142,25 @@ impl<'a> Once<'a> {
     }
 
     /// Runs a program; exit code 0 passes.
-    async fn passes(&self, argv: &[String]) -> Result<(), String> {
+    async fn passes(&self, argv: &[String]) -> Result<(), Said> {
         let argv = self.words(argv)?;
         let ended = self.scene.drivers.run(&argv, self.command.timeout).await;
-        let ended = ended.map_err(|e| e.to_string())?;
+        let ended = ended.map_err(|e| e.said())?;
+        let last = &ended.last_line;
         match ended.code {
             Some(0) => Ok(()),
-            Some(code) => Err(format!("exit code {code}: {}", ended.last_line)),
-            None => Err(format!("ended by a signal: {}", ended.last_line)),
+            Some(code) => Err(said!("exit code {code}: {last}", "退出码 {code}：{last}")),
+            None => Err(said!("ended by a signal: {last}", "被信号终止：{last}")),
         }
     }
 
-    fn words(&self, argv: &[String]) -> Result<Vec<String>, String> {
+    fn words(&self, argv: &[String]) -> Result<Vec<String>, Said> {
         let places = self.scene.drivers.places();
         let filled = argv.iter().map(|word| places.fill_word(word, self.instance));
-        filled.collect::<Result<_, _>>().map_err(|e| e.to_string())
+        filled.collect::<Result<_, _>>().map_err(|e| e.said())
     }
 
-    fn leftover(&self, why: String) -> Leftover {
+    fn leftover(&self, why: Said) -> Leftover {
         let by_hand = match &self.command.how {
             How::Run { run, .. } => self.words(run).ok().map(|run| by_hand::command(self.scene, &run)),
             How::Http {
@@ -156,7 +171,7 @@ impl<'a> Once<'a> {
         };
         Leftover {
             step: self.command.after,
-            what: format!("command {}", self.name()),
+            what: said!(name = self.name(); "command {name}", "命令 {name}"),
             why,
             by_hand,
             certainty: Certainty::Unknown,

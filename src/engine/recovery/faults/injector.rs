@@ -11,6 +11,7 @@ use crate::{
         ids::InstanceName,
         plan::Plan,
         recovery::{Certainty, Leftover, StepId, StepState},
+        said::{Said, said},
     },
 };
 
@@ -31,9 +32,11 @@ pub(in crate::engine::recovery) fn injectors(plan: &Plan) -> BTreeSet<InstanceNa
 pub async fn injector(scene: &Scene) -> StepEnd {
     let instances = injectors(&scene.plan);
     if instances.is_empty() {
-        return StepEnd::new(StepState::Nothing, "the drill uses no injector");
+        let none = said!("the drill uses no injector", "演练未用注入器");
+        return StepEnd::new(StepState::Nothing, none);
     }
-    scene.working(StepId::Injector, format!("{} instances", instances.len()));
+    let all = instances.len();
+    scene.working(StepId::Injector, said!("{all} instances", "{all} 个实例"));
     let parts = instances.iter().map(|instance| {
         let silence = Silence::default();
         (silence.clone(), clear(scene, instance, silence))
@@ -56,17 +59,15 @@ pub async fn injector(scene: &Scene) -> StepEnd {
             Err(leftover) => leftovers.push(*leftover),
         }
     }
-    let mut detail = format!("{removed} ours removed");
+    let mut detail = said!("{removed} ours removed", "已清本演练 {removed} 条");
     if !foreign.is_empty() {
-        let named: Vec<&str> = foreign.iter().take(NAMED).map(String::as_str).collect();
-        detail = format!(
-            "{detail}; {} foreign untouched: {}",
-            foreign.len(),
-            named.join(", ")
-        );
+        let (count, named) = (foreign.len(), Said::list(foreign.iter().take(NAMED)));
+        let untouched = said!(named; "{count} foreign untouched: {named}", "外来 {count} 条未动：{named}");
+        detail = detail.and(&untouched);
     }
     if !leftovers.is_empty() {
-        detail = format!("{detail}; {} of {} not cleared", leftovers.len(), instances.len());
+        let left = leftovers.len();
+        detail = detail.and(&said!("{left} of {all} not cleared", "{left}/{all} 个实例未清"));
     }
     let well = if removed == 0 {
         StepState::Nothing
@@ -78,7 +79,7 @@ pub async fn injector(scene: &Scene) -> StepEnd {
 
 struct Cleared {
     removed: usize,
-    foreign: Vec<String>,
+    foreign: Vec<Said>,
 }
 
 /// How the step stands while it waits only for instances that do not answer.
@@ -86,7 +87,10 @@ fn but_for_the_silent(scene: &Scene, silent: &[&InstanceName]) -> StepEnd {
     let left = silent.iter().map(|instance| Leftover {
         step: StepId::Injector,
         what: rules_of_the_run(scene, instance),
-        why: "no answer yet; tried again until there is one".into(),
+        why: said!(
+            "no answer yet; tried again until there is one",
+            "尚无应答；将一直重试"
+        ),
         by_hand: scene
             .drivers
             .point_base(instance)
@@ -95,16 +99,24 @@ fn but_for_the_silent(scene: &Scene, silent: &[&InstanceName]) -> StepEnd {
         certainty: Certainty::Unknown,
     });
     let names: Vec<&str> = silent.iter().map(|i| i.as_str()).collect();
+    let names = names.join(", ");
     StepEnd {
         state: StepState::Waiting,
-        detail: format!("no answer yet from {}, tried again beside", names.join(", ")),
+        detail: said!(
+            "no answer yet from {names}, tried again beside",
+            "{names} 尚无应答，另行重试"
+        ),
         leftovers: left.collect(),
         gone: Vec::new(),
     }
 }
 
-fn rules_of_the_run(scene: &Scene, instance: &InstanceName) -> String {
-    format!("rules of run {} on {instance}", scene.plan.run)
+pub(in crate::engine::recovery) fn rules_of_the_run(scene: &Scene, instance: &InstanceName) -> Said {
+    let run = &scene.plan.run;
+    said!(
+        "rules of run {run} on {instance}",
+        "{instance} 上演练 {run} 的规则"
+    )
 }
 
 async fn clear(scene: &Scene, instance: &InstanceName, silence: Silence) -> Result<Cleared, Box<Leftover>> {
@@ -136,9 +148,10 @@ async fn clear(scene: &Scene, instance: &InstanceName, silence: Silence) -> Resu
         }
         let hopeless = refusal.as_ref().is_some_and(|e| !e.may_pass());
         if hopeless || tokio::time::Instant::now() >= deadline {
-            let why = refusal.map_or_else(|| "deleted, and still there".to_owned(), |e| e.to_string());
-            let names: Vec<String> = ours.iter().map(RuleSeen::describe).collect();
-            let what = format!("{} on {instance}", names.join(", "));
+            let still = || said!("deleted, and still there", "已删除，仍存在");
+            let why = refusal.map_or_else(still, |e| e.said());
+            let names: Vec<Said> = ours.iter().map(RuleSeen::said).collect();
+            let what = said!(names = Said::list(&names); "{names} on {instance}", "{instance}：{names}");
             return Err(Box::new(seen(step, what, why, hand())));
         }
         let unmarked: Vec<String> = ours
@@ -173,14 +186,16 @@ pub(in crate::engine::recovery) fn sort(
     scene: &Scene,
     instance: &InstanceName,
     rules: Vec<RuleSeen>,
-) -> (Vec<RuleSeen>, Vec<String>) {
+) -> (Vec<RuleSeen>, Vec<Said>) {
     let run = scene.plan.run.as_str();
     // By the mark or by the id: an injector that does not tell the mark must not make a rule of ours someone else's.
     let prefix = format!("{run}-");
     let (ours, foreign): (Vec<_>, Vec<_>) = rules
         .into_iter()
         .partition(|r| r.run == run || r.id.starts_with(&prefix));
-    let named = foreign.iter().map(|r| format!("{} on {instance}", r.describe()));
+    let named = foreign
+        .iter()
+        .map(|r| said!(rule = r.said(); "{rule} on {instance}", "{instance}：{rule}"));
     let named = named.collect();
     (ours, named)
 }

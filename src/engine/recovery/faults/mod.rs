@@ -15,6 +15,7 @@ use crate::{
     model::{
         ids::FaultId,
         recovery::{Certainty, Leftover, StepId, StepState},
+        said::{Said, said},
         time::Span,
         undo::{FaultIntent, UndoFault},
     },
@@ -66,9 +67,10 @@ pub async fn try_on(scene: &Scene, mut silent: Vec<FaultIntent>, tell: impl Fn(S
 
 async fn stop(scene: &Scene, intents: &[FaultIntent], reach: Reach) -> StepEnd {
     if intents.is_empty() {
-        return StepEnd::new(StepState::Nothing, "no fault was made");
+        return StepEnd::new(StepState::Nothing, said!("no fault was made", "未曾注入故障"));
     }
-    scene.working(StepId::Faults, format!("0 of {} gone", intents.len()));
+    let all = intents.len();
+    scene.working(StepId::Faults, said!("0 of {all} gone", "已清 0/{all} 项"));
     let mut by_base: BTreeMap<&str, Vec<&FaultIntent>> = BTreeMap::new();
     let mut loads = Vec::new();
     for intent in intents {
@@ -92,7 +94,11 @@ async fn stop(scene: &Scene, intents: &[FaultIntent], reach: Reach) -> StepEnd {
     let rules = together_but_for_the_silent(parts.collect(), go_on);
     let (rules, loads) = tokio::join!(rules, together(loads.into_iter().map(|l| stop_load(scene, l))));
     let (gone, leftovers) = sorted(rules.into_iter().flatten().chain(loads));
-    let detail = format!("{} of {} gone, read back", gone.len(), intents.len());
+    let cleared = gone.len();
+    let detail = said!(
+        "{cleared} of {all} gone, read back",
+        "已清 {cleared}/{all} 项，已回读"
+    );
     let mut end = StepEnd::of(StepState::Done, detail, leftovers);
     end.gone = gone;
     end
@@ -119,34 +125,50 @@ fn but_for_the_silent(by_base: &[(&str, Vec<&FaultIntent>)], so_far: &[Option<Ve
         let left = faults.iter().map(|fault| Leftover {
             step: StepId::Faults,
             what: named(fault),
-            why: format!("no answer yet; tried again until there is one{}", expiry(fault)),
+            why: with_expiry(
+                said!(
+                    "no answer yet; tried again until there is one",
+                    "尚无应答；将一直重试"
+                ),
+                fault,
+            ),
             by_hand: Some(by_hand::curl("DELETE", &rule_url(base, &fault.id))),
             certainty: Certainty::Unknown,
         });
         leftovers.extend(left);
     }
     let silent: Vec<&str> = instances.into_iter().collect();
+    let (cleared, silent) = (gone.len(), silent.join(", "));
     StepEnd {
         state: StepState::Waiting,
-        detail: format!(
-            "{} gone, read back; no answer yet from {}, tried again beside",
-            gone.len(),
-            silent.join(", ")
+        detail: said!(
+            "{cleared} gone, read back; no answer yet from {silent}, tried again beside",
+            "已清 {cleared} 项，已回读；{silent} 尚无应答，另行重试"
         ),
         leftovers,
         gone,
     }
 }
 
-fn named(fault: &FaultIntent) -> String {
-    format!("fault {} on {} (rule {})", fault.what, fault.instance, fault.id)
+fn named(fault: &FaultIntent) -> Said {
+    let FaultIntent {
+        id, what, instance, ..
+    } = fault;
+    said!(
+        "fault {what} on {instance} (rule {id})",
+        "{instance} 的故障 {what}（规则 {id}）"
+    )
 }
 
-fn expiry(fault: &FaultIntent) -> String {
-    fault
-        .expires_in
-        .map(|span| format!("; the instance drops it by itself {span} after it was made"))
-        .unwrap_or_default()
+/// The reason, and when the fault ends all the same.
+fn with_expiry(why: Said, fault: &FaultIntent) -> Said {
+    match fault.expires_in {
+        Some(span) => why.and(&said!(
+            "the instance drops it by itself {span} after it was made",
+            "注入 {span} 后由实例自行清除"
+        )),
+        None => why,
+    }
 }
 
 /// Gone, or left over.
@@ -159,11 +181,15 @@ async fn stop_load(scene: &Scene, intent: &FaultIntent) -> Fate {
     if stopped.is_ok() && !loads.runs(&intent.id).await {
         return Ok(intent.id.clone());
     }
-    let what = format!("load {} on {}", intent.what, intent.instance);
+    let (what, instance) = (&intent.what, &intent.instance);
+    let what = said!("load {what} on {instance}", "{instance} 的负载 {what}");
     Err(Box::new(seen(
         StepId::Faults,
         what,
-        "requests in flight did not end; they end with the keeper",
+        said!(
+            "requests in flight did not end; they end with the keeper",
+            "在途请求未结束；随守护进程结束"
+        ),
         None,
     )))
 }
@@ -232,11 +258,14 @@ fn fate(base: &str, fault: &FaultIntent, look: &Look) -> Fate {
     let by_hand = Some(by_hand::curl("DELETE", &rule_url(base, &fault.id)));
     let mut leftover = match look {
         Ok((there, _)) if !there.contains(fault.id.as_str()) => return Ok(fault.id.clone()),
-        Ok((_, Ok(()))) => seen(StepId::Faults, what, "deleted, and still there", by_hand),
-        Ok((_, Err(error))) => seen(StepId::Faults, what, error.to_string(), by_hand),
+        Ok((_, Ok(()))) => {
+            let why = said!("deleted, and still there", "已删除，仍存在");
+            seen(StepId::Faults, what, why, by_hand)
+        }
+        Ok((_, Err(error))) => seen(StepId::Faults, what, error.said(), by_hand),
         Err(error) => unread(StepId::Faults, what, error, by_hand),
     };
-    leftover.why.push_str(&expiry(fault));
+    leftover.why = with_expiry(leftover.why, fault);
     Err(Box::new(leftover))
 }
 

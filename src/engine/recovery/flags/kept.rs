@@ -14,6 +14,7 @@ use crate::{
     model::{
         ids::{RunId, ServerName},
         recovery::{Certainty, Leftover, StepId},
+        said::{Said, said},
         snapshot::{Expires, FlagsSeen, KeptFlag},
     },
 };
@@ -54,17 +55,17 @@ fn first(keys: &BTreeSet<Key>, entries: usize) -> BTreeSet<Key> {
 /// How a flag differs from what it was, and whether that was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine::recovery) struct Differs {
-    pub(in crate::engine::recovery) how: String,
+    pub(in crate::engine::recovery) how: Said,
     pub(in crate::engine::recovery) certainty: Certainty,
 }
 
-fn seen_to(how: String) -> Option<Differs> {
+fn seen_to(how: Said) -> Option<Differs> {
     let certainty = Certainty::Seen;
     Some(Differs { how, certainty })
 }
 
-fn not_known(how: &str) -> Option<Differs> {
-    let (how, certainty) = (how.to_owned(), Certainty::Unknown);
+fn not_known(how: Said) -> Option<Differs> {
+    let certainty = Certainty::Unknown;
     Some(Differs { how, certainty })
 }
 
@@ -76,34 +77,54 @@ fn difference(before: &KeptFlag, now: Option<&KeptFlag>, at_ms: i64) -> Option<D
         Expires::NotCompared => true,
     };
     let Some(now) = now else {
-        let gone = "it is gone, before its time to live was over";
-        return if ended { None } else { seen_to(gone.to_owned()) };
+        let gone = said!(
+            "it is gone, before its time to live was over",
+            "已消失，早于其过期时间"
+        );
+        return if ended { None } else { seen_to(gone) };
     };
     if now.kind != before.kind {
-        return seen_to(format!("its type is {} now, and was {}", now.kind, before.kind));
+        let (is, was) = (&now.kind, &before.kind);
+        return seen_to(said!(
+            "its type is {is} now, and was {was}",
+            "类型现为 {is}，原为 {was}"
+        ));
     }
     match (&before.digest, &now.digest) {
-        (Some(was), Some(is)) if was != is => return seen_to("its value is another".to_owned()),
+        (Some(was), Some(is)) if was != is => return seen_to(said!("its value is another", "值已不同")),
         (Some(_), None) => {
-            return not_known("its value can no longer be read: too large now, or no right to");
+            return not_known(said!(
+                "its value can no longer be read: too large now, or no right to",
+                "值已无法读取：过大，或无权限"
+            ));
         }
         _ => {}
     }
     match (before.expires, now.expires) {
         (Expires::At(was), Expires::At(is)) if (was - is).abs() <= SLACK_MS => None,
         (Expires::Never, Expires::Never) | (Expires::NotCompared, _) => None,
-        (_, Expires::NotCompared) => not_known("when it expires can no longer be read"),
-        (was, is) => seen_to(format!("it {} now, and was one that {}", ends(is), ends(was))),
+        (_, Expires::NotCompared) => not_known(said!(
+            "when it expires can no longer be read",
+            "过期时间已无法读取"
+        )),
+        (was, is) => seen_to(said!(
+            is = ends(is), was = ends(was);
+            "it {is} now, and was one that {was}",
+            "现{is}，原{was}"
+        )),
     }
 }
 
-fn ends(expires: Expires) -> String {
+fn ends(expires: Expires) -> Said {
     match expires {
-        Expires::Never => "does not expire".to_owned(),
-        Expires::NotCompared => "expires at an unknown time".to_owned(),
+        Expires::Never => said!("does not expire", "不过期"),
+        Expires::NotCompared => said!("expires at an unknown time", "过期时间不明"),
         Expires::At(ms) => match Timestamp::from_millisecond(ms) {
-            Ok(at) => format!("expires at {}", at.strftime("%Y-%m-%dT%H:%M:%SZ")),
-            Err(_) => "expires in a far future".to_owned(),
+            Ok(at) => {
+                let at = at.strftime("%Y-%m-%dT%H:%M:%SZ");
+                said!("expires at {at}", "于 {at} 过期")
+            }
+            Err(_) => said!("expires in a far future", "很久以后才过期"),
         },
     }
 }
@@ -150,9 +171,13 @@ pub(super) async fn not_as_before(
     if keys.is_empty() {
         return Vec::new();
     }
-    let left = |what: String, why: String, by_hand, certainty| Leftover {
+    let left = |what: Said, why: Said, by_hand, certainty| Leftover {
         step: StepId::Flags,
-        what: format!("{what} in Redis {server}, older than the drill"),
+        what: said!(
+            what;
+            "{what} in Redis {server}, older than the drill",
+            "Redis {server} 中演练前已有的{what}"
+        ),
         why,
         by_hand,
         certainty,
@@ -161,13 +186,14 @@ pub(super) async fn not_as_before(
     let now = match scene.persist(scene.deadline(), read).await {
         Ok(now) => now,
         Err(error) => {
-            let why = format!("whether they are what they were is not known: {error}");
-            return vec![left(
-                format!("{} flags", keys.len()),
-                why,
-                None,
-                Certainty::Unknown,
-            )];
+            let why = said!(
+                error = error.said();
+                "whether they are what they were is not known: {error}",
+                "是否与原来一致不明：{error}"
+            );
+            let count = keys.len();
+            let what = said!("{count} flags", " {count} 个开关");
+            return vec![left(what, why, None, Certainty::Unknown)];
         }
     };
     let differ = differences(before, &now);
@@ -178,18 +204,26 @@ pub(super) async fn not_as_before(
         .take(NAMED)
         .map(|(flag, Differs { how, certainty })| {
             let why = match certainty {
-                Certainty::Seen => {
-                    format!("changed during the drill: {how}; no value is stored, set it as it was meant")
-                }
-                Certainty::Unknown => format!("whether it is what it was is not known: {how}"),
+                Certainty::Seen => said!(
+                    how;
+                    "changed during the drill: {how}; no value is stored, set it as it was meant",
+                    "演练期间被改：{how}；未保存原值，请按本意设回"
+                ),
+                Certainty::Unknown => said!(
+                    how;
+                    "whether it is what it was is not known: {how}",
+                    "是否与原来一致不明：{how}"
+                ),
             };
             let by_hand = place.map(|place| by_hand::redis::look_at(place, &flag));
-            left(format!("flag {}", flag.key), why, by_hand, certainty)
+            let key = &flag.key;
+            left(said!("flag {key}", "开关 {key}"), why, by_hand, certainty)
         });
     let mut all: Vec<Leftover> = named.collect();
     if more > 0 {
-        let why = "changed during the drill".to_owned();
-        all.push(left(format!("{more} more flags"), why, None, Certainty::Seen));
+        let what = said!("{more} more flags", "另外 {more} 个开关");
+        let why = said!("changed during the drill", "演练期间被改");
+        all.push(left(what, why, None, Certainty::Seen));
     }
     all
 }
@@ -222,7 +256,8 @@ mod tests {
         let before = flag(Some("a"), Expires::At(NOW - 60_000));
         let again = flag(Some("a"), Expires::At(NOW + 600_000));
         let how = "it expires at 2027-01-15T08:10:00Z now, and was one that expires at 2027-01-15T07:59:00Z";
-        assert_eq!(difference(&before, Some(&again), NOW), seen_to(how.to_owned()));
+        let differs = difference(&before, Some(&again), NOW).unwrap();
+        assert_eq!((differs.how.en(), differs.certainty), (how, Certainty::Seen));
         let forever = flag(Some("a"), Expires::Never);
         assert!(difference(&before, Some(&forever), NOW).is_some());
         assert!(difference(&before, Some(&before), NOW).is_none());
@@ -240,7 +275,7 @@ mod tests {
         let never_read = flag(None, Expires::NotCompared);
         assert_eq!(difference(&never_read, Some(&before), NOW), None);
         let value = difference(&before, Some(&flag(Some("b"), Expires::NotCompared)), NOW).unwrap();
-        assert_eq!(value.certainty, Certainty::Seen, "{}", value.how);
+        assert_eq!(value.certainty, Certainty::Seen, "{:?}", value.how);
     }
 
     #[test]

@@ -19,6 +19,7 @@ use crate::{
         ids::ServerName,
         playbook::Flags,
         recovery::{Certainty, Leftover, StepId, StepState},
+        said::{Said, said},
         snapshot::FlagsSeen,
         undo::ChangeIntent,
     },
@@ -106,14 +107,21 @@ impl Entry<'_> {
         self.before.map_or(&[], |before| &before.keys)
     }
 
-    fn leftover(&self, scene: &Scene, caused: Result<&BTreeSet<Key>, &DriverError>, why: String) -> Leftover {
-        let count = match caused {
-            Ok(keys) => format!("{} flags", keys.len()),
-            Err(_) => "flags".to_owned(),
+    fn leftover(&self, scene: &Scene, caused: Result<&BTreeSet<Key>, &DriverError>, why: Said) -> Leftover {
+        let (pattern, server) = (self.pattern, self.server);
+        let what = match caused.map(BTreeSet::len) {
+            Ok(count) => said!(
+                "{count} flags {pattern} in Redis {server}",
+                "Redis {server} 中的 {count} 个降级开关 {pattern}"
+            ),
+            Err(_) => said!(
+                "flags {pattern} in Redis {server}",
+                "Redis {server} 中的降级开关 {pattern}"
+            ),
         };
         Leftover {
             step: StepId::Flags,
-            what: format!("{count} {} in Redis {}", self.pattern, self.server),
+            what,
             why,
             by_hand: self.by_hand(scene, caused),
             certainty: if caused.is_ok() {
@@ -144,7 +152,7 @@ pub async fn flags(scene: &Scene) -> StepEnd {
     if entries.is_empty() {
         return StepEnd::absent();
     }
-    scene.working(StepId::Flags, "looking");
+    scene.working(StepId::Flags, said!("looking", "查找中"));
     let ended = together(entries.iter().map(|e| flush(scene, e))).await;
     ended
         .into_iter()
@@ -156,31 +164,35 @@ pub async fn flags(scene: &Scene) -> StepEnd {
 
 async fn flush(scene: &Scene, entry: &Entry<'_>) -> StepEnd {
     let deadline = scene.deadline();
-    let failed = |caused: Result<&BTreeSet<Key>, &DriverError>, why: String| {
+    let failed = |caused: Result<&BTreeSet<Key>, &DriverError>, why: Said| {
         let leftover = entry.leftover(scene, caused, why);
         StepEnd::of(StepState::Failed, leftover.why.clone(), vec![leftover])
     };
     let place = match entry.open(scene) {
         Ok(place) => place,
-        Err(error) => return failed(Err(&error), error.to_string()),
+        Err(error) => return failed(Err(&error), error.said()),
     };
     let mut gone = Gone::default();
     loop {
         let look = match entry.look(scene, &place, deadline).await {
             Ok(look) => look,
-            Err(error) => return failed(Err(&error), error.to_string()),
+            Err(error) => return failed(Err(&error), error.said()),
         };
         match (look.keys.is_empty(), look.moving) {
             (true, None) => return StepEnd::new(gone.state(), gone.told(entry)),
             (true, Some(error)) if Instant::now() >= deadline => {
-                return failed(Err(&error), error.to_string());
+                return failed(Err(&error), error.said());
             }
             (true, Some(_)) => {
                 scene.pause().await;
                 continue;
             }
             (false, _) if gone.rounds_again >= ROUNDS || Instant::now() >= deadline => {
-                let why = format!("written again each time: {} removed so far", gone.count());
+                let removed = gone.count();
+                let why = said!(
+                    "written again each time: {removed} removed so far",
+                    "每次删除后又被写入：已删 {removed} 个"
+                );
                 return failed(Ok(&look.keys), why);
             }
             (false, _) => {}
@@ -192,7 +204,7 @@ async fn flush(scene: &Scene, entry: &Entry<'_>) -> StepEnd {
         scene.bus.intend(change).await;
         let removing = || place.0.remove(&look.keys, &gone.removed);
         if let Err(error) = scene.persist(deadline, removing).await {
-            return failed(Ok(&look.keys), error.to_string());
+            return failed(Ok(&look.keys), error.said());
         }
         gone.add(look.keys);
         // The service gets the time to write them again: what is seen at once proves little.
@@ -229,16 +241,22 @@ impl Gone {
         }
     }
 
-    fn told(&self, entry: &Entry<'_>) -> String {
-        let again = match self.again {
-            0 => String::new(),
-            n => format!("; {n} of them written again meanwhile"),
-        };
-        let kept = match entry.kept() {
-            [] => String::new(),
-            keys => format!("; {} kept, older than the drill", keys.len()),
-        };
-        format!("{} removed{again}{kept}", self.count())
+    fn told(&self, entry: &Entry<'_>) -> Said {
+        let (removed, again, kept) = (self.count(), self.again, entry.kept().len());
+        let mut told = said!("{removed} removed", "已删 {removed} 个");
+        if again > 0 {
+            told = told.and(&said!(
+                "{again} of them written again meanwhile",
+                "其中 {again} 个期间又被写入"
+            ));
+        }
+        if kept > 0 {
+            told = told.and(&said!(
+                "{kept} kept, older than the drill",
+                "保留演练前已有的 {kept} 个"
+            ));
+        }
+        told
     }
 }
 
@@ -247,7 +265,7 @@ pub(super) async fn caused(scene: &Scene) -> BTreeMap<usize, Result<(usize, Opti
     let entries = entries(scene);
     let look = async |entry: &Entry<'_>| {
         let keys = entry.caused(scene).await?;
-        let why = "written after the drill began".to_owned();
+        let why = said!("written after the drill began", "演练开始后写入");
         let leftover = (!keys.is_empty()).then(|| entry.leftover(scene, Ok(&keys), why));
         Ok((keys.len(), leftover))
     };
@@ -267,7 +285,7 @@ pub(super) async fn still_there(scene: &Scene) -> Vec<Leftover> {
         Ok((_, leftover)) => leftover,
         Err(error) => entries
             .get(index)
-            .map(|e| e.leftover(scene, Err(&error), error.to_string())),
+            .map(|e| e.leftover(scene, Err(&error), error.said())),
     });
     let mut left: Vec<Leftover> = left.collect();
     let kept = async |entry: &Entry<'_>| entry.kept_differs(scene).await;

@@ -12,6 +12,7 @@ use crate::{
     model::{
         playbook::Gateway,
         recovery::{Leftover, StepId, StepState},
+        said::{Said, said},
         snapshot::GatewayServer,
     },
 };
@@ -44,7 +45,10 @@ fn entrance(scene: &Scene) -> Option<Result<Entrance<'_>, DriverError>> {
 pub async fn drain(scene: &Scene, needed: bool) -> StepEnd {
     match entrance(scene) {
         None => StepEnd::absent(),
-        Some(_) if !needed => StepEnd::new(StepState::Nothing, "nothing to repair: stays in traffic"),
+        Some(_) if !needed => StepEnd::new(
+            StepState::Nothing,
+            said!("nothing to repair: stays in traffic", "无需修复：不摘流"),
+        ),
         Some(Err(error)) => nowhere(scene, StepId::Drain, &error),
         Some(Ok(Entrance::Pods(door))) => pods::drain(scene, &door).await,
         Some(Ok(Entrance::Balancers(door))) => weights::drain(scene, &door).await,
@@ -83,13 +87,18 @@ pub(super) async fn differences(scene: &Scene, step: StepId) -> Vec<Leftover> {
 }
 
 /// Waits for every guard to hold; tells which one does not if the patience ends.
-async fn calm(scene: &Scene, what: &str) -> Result<(), String> {
+async fn calm(scene: &Scene, what: Said) -> Result<(), Said> {
     let deadline = Instant::now() + scene.drivers.patience().guard.into();
     loop {
         match scene.bus.guard_holds() {
             None => return Ok(()),
             Some(which) if Instant::now() >= deadline => return Err(which),
-            Some(which) => scene.waiting(StepId::Traffic, format!("{what}: {which}")),
+            Some(which) => {
+                scene.waiting(
+                    StepId::Traffic,
+                    said!(what, which; "{what}: {which}", "{what}：{which}"),
+                );
+            }
         }
         scene.pause().await;
     }
@@ -98,20 +107,21 @@ async fn calm(scene: &Scene, what: &str) -> Result<(), String> {
 /// The gateway's address leads nowhere: nothing of it can be read.
 fn nowhere(scene: &Scene, step: StepId, error: &DriverError) -> StepEnd {
     let left = |b: &GatewayServer| {
-        unread(
-            step,
-            format!("weight and state of {} at the gateway", b.instance),
-            error,
-            None,
-        )
+        let instance = &b.instance;
+        let what = said!(
+            "weight and state of {instance} at the gateway",
+            "{instance} 在网关的权重与状态"
+        );
+        unread(step, what, error, None)
     };
     let pods = scene.snapshot.kubernetes.serving.iter().map(|b| {
-        let what = format!("label of {}'s pod", b.instance);
+        let instance = &b.instance;
+        let what = said!("label of {instance}'s pod", "{instance} 的 Pod 标签");
         unread(step, what, error, None)
     });
     let mut end = StepEnd::of(
         StepState::Failed,
-        error.to_string(),
+        error.said(),
         scene.snapshot.gateway.iter().map(left).chain(pods).collect(),
     );
     end.state = StepState::Failed;

@@ -9,12 +9,13 @@ use crate::{
         ids::InstanceName,
         playbook::PoolDrain,
         recovery::{Certainty, Leftover, StepId},
+        said::said,
         sample::Query,
     },
 };
 
 use super::{
-    all_queries,
+    all_queries, busy,
     restart::{by_hand, is_ready},
     rollout,
 };
@@ -47,21 +48,23 @@ fn still_busy(scene: &Scene, pool: &PoolDrain, query: &Query, who: &[&InstanceNa
             scene.bus.stuck(query, false);
             return None;
         }
-        Some((false, Ok(level))) => {
-            let shown = format!(
-                "{} busy, idle is at most {}",
-                pool.busy(level.0),
-                pool.idle_at_most
-            );
-            (shown, Certainty::Seen)
-        }
-        Some((_, Err(gap))) => (format!("not known: {gap}"), Certainty::Unknown),
-        Some((true, Ok(_))) | None => ("not known: no complete sample".to_owned(), Certainty::Unknown),
+        Some((false, Ok(level))) => (busy(pool, pool.busy(level.0)), Certainty::Seen),
+        Some((_, Err(gap))) => (
+            said!(gap = gap.said(); "not known: {gap}", "不明：{gap}"),
+            Certainty::Unknown,
+        ),
+        Some((true, Ok(_))) | None => (
+            said!("not known: no complete sample", "不明：无完整样本"),
+            Certainty::Unknown,
+        ),
     };
     Some(Leftover {
         step: StepId::Pools,
-        what: format!("pool {query} ({shown})"),
-        why: "it did not drain, and was not seen idle since".to_owned(),
+        what: said!(shown; "pool {query} ({shown})", "线程池 {query}（{shown}）"),
+        why: said!(
+            "it did not drain, and was not seen idle since",
+            "未排空，此后也未见空闲"
+        ),
         by_hand: by_hand(scene, pool, who),
         certainty,
     })
@@ -71,7 +74,7 @@ async fn not_ready(scene: &Scene, pool: &PoolDrain, instance: &InstanceName) -> 
     let why = is_ready(scene, pool, &[instance]).await.err()?;
     Some(Leftover {
         step: StepId::Pools,
-        what: format!("{instance}, restarted by this run"),
+        what: said!("{instance}, restarted by this run", "{instance}（本演练重启）"),
         why,
         by_hand: by_hand(scene, pool, &[instance]),
         certainty: Certainty::Seen,

@@ -15,6 +15,7 @@ use crate::model::{
     ids::InstanceName,
     playbook::PoolDrain,
     recovery::{Certainty, Leftover, StepId, StepState},
+    said::{Said, said},
     sample::{Gap, Query},
     time::Span,
 };
@@ -32,8 +33,12 @@ const FALLING_WAITS: u64 = 10;
 const BLIND_WAITS: u64 = 3;
 
 /// Why it is not restarted (again): a keeper that was killed may have written its restart down and not made it.
-const ASKED_BEFORE: &str =
-    "still busy; its one restart in this run was asked for before, and may not have been made";
+fn asked_before() -> Said {
+    said!(
+        "still busy; its one restart in this run was asked for before, and may not have been made",
+        "仍繁忙；本演练唯一一次重启此前已要求过，但可能未执行"
+    )
+}
 
 /// One instance's part of a pool, or the whole of one that is not told apart by instance; its samples are those taken
 /// after the step began.
@@ -105,18 +110,22 @@ impl<'a> Watch<'a> {
         drift(&self.samples, over.max(0.0) / left.as_seconds().max(0.001))
     }
 
-    fn path(&self, first: Option<f64>) -> String {
+    fn path(&self, first: Option<f64>) -> Said {
+        let name = self.name();
         match (first, self.busy()) {
-            (Some(first), Some(now)) if first != now => format!("{} {first} → {now}", self.name()),
-            (_, Some(now)) => format!("{} {now}", self.name()),
-            _ => format!("{} --", self.name()),
+            (Some(first), Some(now)) if first != now => {
+                said!(name; "{name} {first} → {now}", "{name} 占用 {first} → {now}")
+            }
+            (_, Some(now)) => said!(name; "{name} {now}", "{name} 占用 {now}"),
+            _ => said!(name; "{name} --", "{name} 占用 --"),
         }
     }
 
-    fn name(&self) -> String {
+    fn name(&self) -> Said {
+        let metric = &self.pool.metric;
         match &self.query.instance {
-            Some(instance) => format!("{} on {instance}", self.pool.metric),
-            None => self.pool.metric.to_string(),
+            Some(instance) => said!("{metric} on {instance}", "{instance} 的 {metric}"),
+            None => Said::as_it_is(metric.to_string()),
         }
     }
 }
@@ -202,30 +211,37 @@ async fn drained(scene: &Scene, mut watch: Watch<'_>) -> StepEnd {
                 return idle(&watch, first, restarted);
             }
         }
-        scene.waiting(StepId::Pools, format!("{} {drift}", watch.path(first)));
+        let detail =
+            said!(path = watch.path(first), drift = drift.said(); "{path} {drift}", "{path} {drift}");
+        scene.waiting(StepId::Pools, detail);
         if passed >= until {
             let a_look = passed + scene.drivers.patience().poll;
+            if let Some(why) = unready.filter(|_| passed >= wait) {
+                return stuck(scene, &watch, why);
+            }
             match drift.trend {
-                _ if unready.is_some() && passed >= wait => {
-                    return stuck(scene, &watch, &unready.unwrap_or_default());
-                }
                 Trend::Falling if passed < wait * FALLING_WAITS => until = a_look,
                 // Not to know is no reason to restart anything.
                 Trend::Unknown if passed < wait * BLIND_WAITS => until = a_look,
                 Trend::Unknown if watch.samples.len() < FEWEST => {
-                    return stuck(scene, &watch, "too few fresh samples to see whether it drains");
+                    let why = said!(
+                        "too few fresh samples to see whether it drains",
+                        "新样本太少，看不出是否在排空"
+                    );
+                    return stuck(scene, &watch, why);
                 }
                 _ if restarted == Some(Restarted::Now) => {
-                    return stuck(scene, &watch, "still busy after the restart");
+                    let why = said!("still busy after the restart", "重启后仍繁忙");
+                    return stuck(scene, &watch, why);
                 }
-                _ if restarted.is_some() => return stuck(scene, &watch, ASKED_BEFORE),
+                _ if restarted.is_some() => return stuck(scene, &watch, asked_before()),
                 _ => match restart(scene, watch.pool, &watch.who).await {
                     Ok(how) => {
                         restarted = Some(how);
                         watch.anew();
                         until = wait;
                     }
-                    Err(why) => return stuck(scene, &watch, &why),
+                    Err(why) => return stuck(scene, &watch, why),
                 },
             }
         }
@@ -239,40 +255,44 @@ fn idle(watch: &Watch<'_>, first: Option<f64>, restarted: Option<Restarted>) -> 
     } else {
         StepState::Nothing
     };
-    let note = match restarted {
-        Some(Restarted::Now) => ", restarted once",
-        Some(Restarted::Before) => ", restarted before",
-        None => "",
+    let path = watch.path(first);
+    let detail = match restarted {
+        Some(Restarted::Now) => said!(path; "{path}, restarted once", "{path}，已重启一次"),
+        Some(Restarted::Before) => said!(path; "{path}, restarted before", "{path}，此前已重启"),
+        None => path,
     };
-    StepEnd::new(state, format!("{}{note}", watch.path(first)))
+    StepEnd::new(state, detail)
 }
 
-fn stuck(scene: &Scene, watch: &Watch<'_>, why: &str) -> StepEnd {
+/// How busy a pool is, and how busy it may be.
+fn busy(pool: &PoolDrain, now: f64) -> Said {
+    let idle = pool.idle_at_most;
+    said!(
+        "{now} busy, idle is at most {idle}",
+        "占用 {now}，空闲上限 {idle}"
+    )
+}
+
+fn stuck(scene: &Scene, watch: &Watch<'_>, why: Said) -> StepEnd {
     let (shown, certainty) = match watch.busy() {
-        Some(busy) => (
-            format!("{busy} busy, idle is at most {}", watch.pool.idle_at_most),
-            Certainty::Seen,
-        ),
-        None => ("not known".to_owned(), Certainty::Unknown),
+        Some(now) => (busy(watch.pool, now), Certainty::Seen),
+        None => (said!("not known", "不明"), Certainty::Unknown),
     };
     scene.bus.stuck(&watch.query, true);
     let name = watch.name();
     let leftover = Leftover {
         step: StepId::Pools,
-        what: format!("pool {name} ({shown})"),
-        why: why.to_owned(),
+        what: said!(name, shown; "pool {name} ({shown})", "线程池 {name}（{shown}）"),
+        why: why.clone(),
         by_hand: by_hand(scene, watch.pool, &watch.who),
         certainty,
     };
-    StepEnd::of(
-        StepState::Failed,
-        format!("{name} {shown}: {why}"),
-        vec![leftover],
-    )
+    let detail = said!(name, shown, why; "{name} {shown}: {why}", "{name} {shown}：{why}");
+    StepEnd::of(StepState::Failed, detail, vec![leftover])
 }
 
 /// Pools that are busy now: metric and value; and those that cannot be told.
-pub(super) fn busy(scene: &Scene) -> (Vec<String>, Vec<String>) {
+pub(super) fn busy_now(scene: &Scene) -> (Vec<String>, Vec<String>) {
     let (mut busy, mut unknown) = (Vec::new(), Vec::new());
     for pool in &scene.plan.drill.recovery.pools {
         for (query, _) in queries(scene, pool) {

@@ -9,6 +9,7 @@ use crate::{
         ids::InstanceName,
         playbook::{PoolDrain, Restart},
         recovery::StepId,
+        said::{Said, said},
         sample::Query,
         undo::ChangeIntent,
     },
@@ -33,9 +34,12 @@ pub(super) async fn restart(
     scene: &Scene,
     pool: &PoolDrain,
     who: &[&InstanceName],
-) -> Result<Restarted, String> {
+) -> Result<Restarted, Said> {
     let Some(way) = &pool.if_stuck else {
-        return Err("it does not drain, and the playbook has no restart for it".into());
+        return Err(said!(
+            "it does not drain, and the playbook has no restart for it",
+            "未排空，预案中也没有重启办法"
+        ));
     };
     let mut how = Restarted::Before;
     for instance in who {
@@ -60,7 +64,10 @@ pub(super) async fn restart(
             pod: None,
         };
         let intended = scene.bus.intend(change);
-        scene.waiting(StepId::Pools, format!("restarting {instance}"));
+        scene.waiting(
+            StepId::Pools,
+            said!("restarting {instance}", "正在重启 {instance}"),
+        );
         intended.await;
         ask(scene, way, instance).await?;
         how = Restarted::Now;
@@ -69,7 +76,7 @@ pub(super) async fn restart(
 }
 
 /// Once: a restart whose answer was lost is not asked for again, the pool tells whether it came.
-async fn ask(scene: &Scene, way: &Restart, instance: &InstanceName) -> Result<(), String> {
+async fn ask(scene: &Scene, way: &Restart, instance: &InstanceName) -> Result<(), Said> {
     let ended = match way {
         Restart::Http { url } => scene.drivers.restart(&filled(scene, url, instance)?).await,
         Restart::Command { run, timeout } => {
@@ -77,12 +84,15 @@ async fn ask(scene: &Scene, way: &Restart, instance: &InstanceName) -> Result<()
             match scene.drivers.run(&run, *timeout).await {
                 Ok(ended) if ended.code == Some(0) => Ok(()),
                 Ok(ended) => {
-                    let code = ended
-                        .code
-                        .map_or("a signal".to_owned(), |c| format!("exit code {c}"));
-                    return Err(format!(
-                        "the restart of {instance} ended with {code}: {}",
-                        ended.last_line
+                    let last = &ended.last_line;
+                    let code = ended.code.map_or_else(
+                        || said!("a signal", "信号"),
+                        |code| said!("exit code {code}", "退出码 {code}"),
+                    );
+                    return Err(said!(
+                        code;
+                        "the restart of {instance} ended with {code}: {last}",
+                        "{instance} 的重启以{code}结束：{last}"
                     ));
                 }
                 Err(error) => Err(error),
@@ -92,7 +102,7 @@ async fn ask(scene: &Scene, way: &Restart, instance: &InstanceName) -> Result<()
         Restart::Rollout(way) => return rollout::restart(scene, way, instance).await.map(drop),
     };
     match ended {
-        Err(error) if error.certainty() == Effect::NotDone => Err(error.to_string()),
+        Err(error) if error.certainty() == Effect::NotDone => Err(error.said()),
         _ => Ok(()),
     }
 }
@@ -101,7 +111,7 @@ async fn ask(scene: &Scene, way: &Restart, instance: &InstanceName) -> Result<()
 ///
 /// # Errors
 /// Which is not, and what it says.
-pub(super) async fn is_ready(scene: &Scene, pool: &PoolDrain, who: &[&InstanceName]) -> Result<(), String> {
+pub(super) async fn is_ready(scene: &Scene, pool: &PoolDrain, who: &[&InstanceName]) -> Result<(), Said> {
     for instance in who {
         match &pool.if_stuck {
             Some(Restart::Kubernetes(pods)) => pods::is_ready(scene, pods, instance).await?,
@@ -113,7 +123,13 @@ pub(super) async fn is_ready(scene: &Scene, pool: &PoolDrain, who: &[&InstanceNa
     for instance in who {
         let url = filled(scene, url, instance)?;
         let answer = scene.drivers.http().ask(Method::GET, &url, None).await;
-        answer.map_err(|error| format!("idle, but {instance} is not ready: {error}"))?;
+        answer.map_err(|error| {
+            said!(
+                error = error.said();
+                "idle, but {instance} is not ready: {error}",
+                "已空闲，但 {instance} 未就绪：{error}"
+            )
+        })?;
     }
     Ok(())
 }
@@ -138,16 +154,16 @@ pub fn restart_by_hand(scene: &Scene, pool: &PoolDrain, query: &Query) -> Option
     by_hand(scene, pool, &targets.iter().filter(is_meant).collect::<Vec<_>>())
 }
 
-fn filled(scene: &Scene, url: &str, instance: &InstanceName) -> Result<String, String> {
+fn filled(scene: &Scene, url: &str, instance: &InstanceName) -> Result<String, Said> {
     let fill = Fill {
         instance: Some(instance),
         name: None,
     };
-    scene.drivers.places().fill(url, fill).map_err(|e| e.to_string())
+    scene.drivers.places().fill(url, fill).map_err(|e| e.said())
 }
 
-fn words(scene: &Scene, run: &[String], instance: &InstanceName) -> Result<Vec<String>, String> {
+fn words(scene: &Scene, run: &[String], instance: &InstanceName) -> Result<Vec<String>, Said> {
     let places = scene.drivers.places();
     let filled = run.iter().map(|word| places.fill_word(word, Some(instance)));
-    filled.collect::<Result<_, _>>().map_err(|e| e.to_string())
+    filled.collect::<Result<_, _>>().map_err(|e| e.said())
 }

@@ -4,7 +4,7 @@
 //! Kendall's rank correlation gives at 95 % (Sen 1968, with the correction for ties). Against a least-squares line it needs
 //! no normal errors, which a pool that is full, empty or bursting does not have, and one outlier moves nothing.
 
-use std::fmt;
+use crate::model::said::{Said, said};
 
 /// How many of the last samples are looked at.
 pub(super) const SAMPLES: usize = 60;
@@ -95,19 +95,22 @@ fn kendall_variance(samples: &[(f64, f64)]) -> f64 {
     (term(samples.len()) - ties).max(0.0) / 18.0
 }
 
-/// `FALLING -1.2/s (-1.5 to -0.9)`; nothing if it is not known.
-impl fmt::Display for Drift {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Drift {
+    /// `FALLING -1.2/s (-1.5 to -0.9)`; nothing if it is not known.
+    pub(super) fn said(&self) -> Said {
         let word = match self.trend {
-            Trend::Falling => "FALLING",
-            Trend::Flat => "FLAT",
-            Trend::Rising => "RISING",
-            Trend::Unknown => return Ok(()),
+            Trend::Falling => said!("FALLING", "下降"),
+            Trend::Flat => said!("FLAT", "持平"),
+            Trend::Rising => said!("RISING", "上升"),
+            Trend::Unknown => return Said::as_it_is(""),
         };
-        write!(f, "{word}")?;
         match self.slope {
-            Some([slope, low, high]) => write!(f, " {slope:.1}/s ({low:.1} to {high:.1})"),
-            None => Ok(()),
+            Some([slope, low, high]) => said!(
+                word;
+                "{word} {slope:.1}/s ({low:.1} to {high:.1})",
+                "{word} {slope:.1}/s（{low:.1} 至 {high:.1}）"
+            ),
+            None => word,
         }
     }
 }
@@ -181,7 +184,11 @@ mod tests {
         let samples: Vec<_> = (0..8)
             .map(|i| (f64::from(i), 50.0 - 2.0 * f64::from(i)))
             .collect();
-        assert_eq!(drift(&samples, 1.0).to_string(), "FALLING -2.0/s (-2.0 to -2.0)");
+        let told = drift(&samples, 1.0).said();
+        assert_eq!(
+            told,
+            said!("FALLING -2.0/s (-2.0 to -2.0)", "下降 -2.0/s（-2.0 至 -2.0）")
+        );
     }
 
     proptest::proptest! {

@@ -10,6 +10,7 @@ mod rocketmq;
 pub use self::release::release_retry;
 
 use futures::FutureExt;
+use tokio::time::Instant;
 
 use crate::{
     drivers::{error::DriverError, place::Fill},
@@ -17,11 +18,13 @@ use crate::{
         amount::thousands,
         playbook::RetryQueue,
         recovery::{Leftover, StepId},
+        said::{Said, said},
+        time::Span,
     },
 };
 
 use self::{http::Switch, kafka::Topic, rocketmq::Group};
-use super::{Scene, StepEnd, together, unread};
+use super::{Scene, StepEnd, elapsed, together, unread};
 
 /// A queue of the playbook, and how it was before.
 enum Queue<'a> {
@@ -88,8 +91,45 @@ pub(super) fn count(n: u64) -> String {
     thousands(n as f64)
 }
 
+/// `backlog 110,412`.
+fn backlog(n: u64) -> Said {
+    let n = count(n);
+    said!("backlog {n}", "积压 {n}")
+}
+
+/// What waits, and what waited before.
+fn waiting(now: u64, before: u64) -> Said {
+    let (now, before) = (count(now), count(before));
+    said!(
+        "{now} waiting, {before} before",
+        "{now} 条等待，演练前 {before} 条"
+    )
+}
+
+/// That a backlog is as before.
+fn as_before(now: u64) -> Said {
+    said!(now = backlog(now); "{now}, as before", "{now}，与演练前一致")
+}
+
+/// A release that is held again while a guard is bad.
+fn held_again(which: &Said) -> Said {
+    said!(which; "held again, the guard is bad: {which}", "再次暂停，守护越限：{which}")
+}
+
+/// That what is followed is not back in its time.
+fn not_back(back_at: u64, within: Span) -> Said {
+    let at = count(back_at);
+    said!("not back at {at} within {within}", "{within} 内未回到 {at}")
+}
+
+/// That the release has ended.
+fn took(detail: &Said, begin: Instant) -> Said {
+    let took = Span::seconds(elapsed(begin).0 / 1000);
+    said!(detail; "{detail} in {took}", "{detail}，用时 {took}")
+}
+
 fn unknown(step: StepId, error: &DriverError) -> StepEnd {
-    StepEnd::failed(error, unread(step, "retry queue".into(), error, None))
+    StepEnd::failed(error, unread(step, said!("retry queue", "重试队列"), error, None))
 }
 
 fn joined(ends: Vec<StepEnd>) -> StepEnd {

@@ -2,7 +2,12 @@
 
 use tokio::time::Instant;
 
-use crate::model::snapshot::RetryQueueSeen;
+use crate::model::{
+    said::{Said, said},
+    snapshot::RetryQueueSeen,
+};
+
+use super::count;
 
 /// A backlog is back where it was below this: what a tenth of a second lets go is on its way, not waiting.
 pub(super) fn back_at(before: &RetryQueueSeen, rate: f64) -> u64 {
@@ -47,10 +52,25 @@ impl Measured {
     }
 
     /// The rate in words, with so many messages in this stretch; a dash until it is measured over `least` seconds.
-    pub(super) fn told(&self, moved: u64, least: f64) -> String {
+    pub(super) fn told(&self, moved: u64, least: f64) -> Said {
         match self.total(moved) {
-            (seconds, moved) if seconds >= least => format!("{:.1}/s measured", moved as f64 / seconds),
-            _ => "--/s measured".to_owned(),
+            (seconds, moved) if seconds >= least => measured(moved as f64 / seconds),
+            _ => said!("--/s measured", "实测 --/s"),
         }
     }
+}
+
+/// A measured rate, in messages a second.
+pub(super) fn measured(rate: f64) -> Said {
+    said!("{rate:.1}/s measured", "实测 {rate:.1}/s")
+}
+
+/// How a release goes: from where, to where, and at which rate of which.
+pub(super) fn under_way((from, to): (u64, u64), measured: &Said, rate: f64) -> Said {
+    let (from, to) = (count(from), count(to));
+    said!(
+        measured;
+        "backlog {from} → {to} at {measured} of {rate}/s",
+        "积压 {from} → {to}，{measured}，限速 {rate}/s"
+    )
 }

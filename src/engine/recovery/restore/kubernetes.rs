@@ -7,11 +7,12 @@ use crate::{
         plan::Plan,
         playbook::{Gateway, KafkaQueue, QueueHold, Restart, RetryQueue},
         recovery::{Leftover, StepId},
+        said::{Said, said},
         snapshot::KubernetesSeen,
     },
 };
 
-use super::unproved::{UNREAD, unknown};
+use super::unproved::{unknown, unread};
 
 /// Pods Ready, those of scaled Deployments too, and in the Services that select by their label. Scales stay as they are.
 pub(super) fn healthy(now: &KubernetesSeen) -> KubernetesSeen {
@@ -51,10 +52,20 @@ pub(super) fn unproved(plan: &Plan, healthy: &KubernetesSeen) -> Vec<Leftover> {
             .iter()
             .filter(|i| !healthy.serving.iter().any(|s| s.instance == **i));
         let key = &gateway.key;
-        all.extend(missing.map(|i| unknown(StepId::Traffic, format!("label {key} of {i}'s pod"), UNREAD)));
+        all.extend(missing.map(|i| {
+            let what = said!("label {key} of {i}'s pod", "{i} 的 Pod 标签 {key}");
+            unknown(StepId::Traffic, what, unread())
+        }));
         let several = healthy.serving.iter().filter(|s| s.serves_with.is_none());
-        let why = "its Services select different values: which one it had is not known";
-        all.extend(several.map(|s| unknown(StepId::Traffic, format!("label {key} of {}", s.pod), why)));
+        all.extend(several.map(|s| {
+            let pod = &s.pod;
+            let what = said!("label {key} of {pod}", "{pod} 的标签 {key}");
+            let why = said!(
+                "its Services select different values: which one it had is not known",
+                "各 Service 选取的值不同：原值不明"
+            );
+            unknown(StepId::Traffic, what, why)
+        }));
     }
     if playbook
         .pools
@@ -64,7 +75,7 @@ pub(super) fn unproved(plan: &Plan, healthy: &KubernetesSeen) -> Vec<Leftover> {
         let missing = targets
             .iter()
             .filter(|i| !healthy.pods.iter().any(|p| p.instance == **i));
-        all.extend(missing.map(|i| unknown(StepId::Pools, format!("pod of {i}"), UNREAD)));
+        all.extend(missing.map(|i| unknown(StepId::Pools, said!("pod of {i}", "{i} 的 Pod"), unread())));
     }
     if playbook
         .pools
@@ -84,11 +95,17 @@ pub(super) fn unproved(plan: &Plan, healthy: &KubernetesSeen) -> Vec<Leftover> {
         else {
             continue;
         };
-        let what = format!("replicas of deployment {deployment}");
+        let what = said!(
+            "replicas of deployment {deployment}",
+            "Deployment {deployment} 的副本数"
+        );
         match healthy.scales.iter().find(|s| s.entry == entry) {
-            None => all.push(unknown(StepId::Release, what, UNREAD)),
+            None => all.push(unknown(StepId::Release, what, unread())),
             Some(seen) if seen.replicas == 0 => {
-                let why = "it is at 0; how many it had before the accident is not known";
+                let why = said!(
+                    "it is at 0; how many it had before the accident is not known",
+                    "现为 0；事故前的副本数不明"
+                );
                 all.push(unknown(StepId::Release, what, why));
             }
             Some(_) => {}
@@ -100,13 +117,19 @@ pub(super) fn unproved(plan: &Plan, healthy: &KubernetesSeen) -> Vec<Leftover> {
 /// What a restore would change.
 pub(super) fn changes(now: &KubernetesSeen, healthy: &KubernetesSeen) -> Vec<Change> {
     let labels = now.serving.iter().zip(&healthy.serving);
-    let value = |pod: &ServingSeen| pod.label.clone().unwrap_or_else(|| "not there".into());
+    let value = |pod: &ServingSeen| match &pod.label {
+        Some(label) => Said::as_it_is(label),
+        None => said!("not there", "无"),
+    };
     labels
         .filter(|(now, healthy)| now.label != healthy.label)
-        .map(|(now, healthy)| Change {
-            what: format!("label of {}", now.pod),
-            now: value(now),
-            then: format!("{}, at once", value(healthy)),
+        .map(|(now, healthy)| {
+            let pod = &now.pod;
+            Change {
+                what: said!("label of {pod}", "{pod} 的标签"),
+                now: value(now),
+                then: said!(value = value(healthy); "{value}, at once", "{value}，一次到位"),
+            }
         })
         .collect()
 }

@@ -16,6 +16,7 @@ use crate::{
         plan::Plan,
         playbook::{Breakers, Flags, Gateway, RetryQueue},
         recovery::Leftover,
+        said::{Said, said},
         snapshot::{
             BreakerSeen, BreakerState, FlagsSeen, GatewayServer, GatewayState, RetryQueueSeen, Snapshot,
         },
@@ -36,7 +37,7 @@ pub struct Restoring {
     /// What could not be read.
     pub checks: Vec<Check>,
     /// What somebody has decided by hand, one line each: left as it is.
-    pub decided: Vec<String>,
+    pub decided: Vec<Said>,
     /// What could not be read, and without that cannot be put back nor proved.
     pub unknown: Vec<Leftover>,
 }
@@ -45,11 +46,11 @@ pub struct Restoring {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// What, and where.
-    pub what: String,
+    pub what: Said,
     /// How it stands.
-    pub now: String,
+    pub now: Said,
     /// What becomes of it.
-    pub then: String,
+    pub then: Said,
 }
 
 /// Reads everything that the playbook would put back. Changes nothing.
@@ -84,30 +85,39 @@ pub async fn read_restoring(plan: &Plan, drivers: &Drivers) -> Restoring {
     }
 }
 
-fn decided(plan: &Plan, now: &Snapshot) -> Vec<String> {
+fn decided(plan: &Plan, now: &Snapshot) -> Vec<Said> {
     let servers = now.gateway.iter().filter(|s| s.state == GatewayState::Maint);
-    let servers = servers.map(|s| format!("{} is in maintenance", place(plan, s)));
+    let servers =
+        servers.map(|s| said!(place = place(plan, s); "{place} is in maintenance", "{place} 在维护中"));
     let breakers = now.breakers.iter().filter(|b| is_decided(b.state)).map(|b| {
         let state = state_word(b.state);
-        format!("breaker {} on {} is {state}", b.name, b.instance)
+        said!(breaker = breaker(b); "{breaker} is {state}", "{breaker} 为 {state}")
     });
     // No list of rules says of itself whether it is the one of before.
     let rules = now.rules.iter().map(|seen| {
         let (count, which) = (seen.list.len(), seen.rules);
         let places: Vec<&str> = seen.instances.iter().map(InstanceName::as_str).collect();
-        format!("{count} {which} rules on {}", places.join(", "))
+        let places = places.join(", ");
+        said!(
+            "{count} {which} rules on {places}",
+            "{places} 的 {count} 条 {which} 规则"
+        )
     });
     servers.chain(breakers).chain(rules).collect()
 }
 
 /// `order-0 at the gateway`, or `order-0 at lb-b` where there are several load balancers.
-fn place(plan: &Plan, server: &GatewayServer) -> String {
+fn place(plan: &Plan, GatewayServer { instance, at, .. }: &GatewayServer) -> Said {
     match &plan.drill.recovery.gateway {
         Some(Gateway::Haproxy { sockets, .. }) if sockets.len() > 1 => {
-            format!("{} at {}", server.instance, server.at)
+            said!("{instance} at {at}", "{at} 上的 {instance}")
         }
-        _ => format!("{} at the gateway", server.instance),
+        _ => said!("{instance} at the gateway", "网关上的 {instance}"),
     }
+}
+
+fn breaker(BreakerSeen { name, instance, .. }: &BreakerSeen) -> Said {
+    said!("breaker {name} on {instance}", "{instance} 的熔断器 {name}")
 }
 
 /// No breaker comes into such a state by itself.
@@ -192,10 +202,14 @@ impl Restoring {
         let servers = self.now.gateway.iter().zip(&self.healthy.gateway);
         let servers = servers
             .filter(|(now, healthy)| now != healthy)
-            .map(|(now, healthy)| Change {
-                what: place(plan, now),
-                now: format!("weight {}, {:?}", now.weight, now.state).to_lowercase(),
-                then: format!("weight {}, in stages", healthy.weight),
+            .map(|(now, healthy)| {
+                let (is, state) = (now.weight, format!("{:?}", now.state).to_lowercase());
+                let then = healthy.weight;
+                Change {
+                    what: place(plan, now),
+                    now: said!("weight {is}, {state}", "权重 {is}，{state}"),
+                    then: said!("weight {then}, in stages", "权重 {then}，分级放流"),
+                }
             });
         let breakers = self.now.breakers.iter().filter_map(|now| {
             let healthy = self
@@ -204,20 +218,23 @@ impl Restoring {
                 .iter()
                 .find(|h| (h.entry, &h.instance, &h.name) == (now.entry, &now.instance, &now.name))?;
             (healthy.state != now.state).then(|| Change {
-                what: format!("breaker {} on {}", now.name, now.instance),
-                now: state_word(now.state).to_owned(),
-                then: "closed, seen by real calls".to_owned(),
+                what: breaker(now),
+                now: Said::as_it_is(state_word(now.state)),
+                then: said!("closed, seen by real calls", "闭合，以真实调用确认"),
             })
         });
         let flags = self.now.flags.iter().filter(|f| !f.keys.is_empty()).map(|now| {
             let pattern = match playbook.flags.get(now.entry) {
-                Some(Flags::Redis { server, pattern, .. }) => format!("flags {pattern} at {server}"),
-                None => "flags".to_owned(),
+                Some(Flags::Redis { server, pattern, .. }) => {
+                    said!("flags {pattern} at {server}", "{server} 中的降级开关 {pattern}")
+                }
+                None => said!("flags", "降级开关"),
             };
+            let count = now.keys.len();
             Change {
                 what: pattern,
-                now: format!("{} there", now.keys.len()),
-                then: "deleted".to_owned(),
+                now: said!("{count} there", "有 {count} 个"),
+                then: said!("deleted", "删除"),
             }
         });
         let queues = self
@@ -236,11 +253,14 @@ impl Restoring {
                     }
                     None => (String::new(), 0.0),
                 };
-                let held = if now.held { ", held" } else { "" };
+                let waiting = count(now.backlog);
                 Change {
-                    what: format!("retry queue {queue}"),
-                    now: format!("{} waiting{held}", count(now.backlog)),
-                    then: format!("let go at {rate}/s"),
+                    what: said!("retry queue {queue}", "重试队列 {queue}"),
+                    now: match now.held {
+                        true => said!("{waiting} waiting, held", "{waiting} 条等待，已暂停"),
+                        false => said!("{waiting} waiting", "{waiting} 条等待"),
+                    },
+                    then: said!("let go at {rate}/s", "以 {rate}/s 放行"),
                 }
             });
         let pods = kubernetes::changes(&self.now.kubernetes, &self.healthy.kubernetes);

@@ -112,7 +112,7 @@ fn not_proved(so: fn(&mut Snapshot)) -> Vec<String> {
     let all = unproved(&whole(), &healthy);
     assert!(all.iter().all(|l| l.certainty == Certainty::Unknown), "{all:?}");
     let of_system = all.into_iter().filter(|l| l.step != StepId::Verify);
-    of_system.map(|l| l.what).collect()
+    of_system.map(|l| l.what.en().to_owned()).collect()
 }
 
 #[test]
@@ -165,7 +165,9 @@ fn a_weight_of_0_in_a_route_does_not_say_what_it_was() {
         };
         let all = unproved(&plan, &healthy).into_iter();
         let of_gateway = all.filter(|l| l.step == StepId::Traffic);
-        of_gateway.map(|l| (l.certainty, l.what)).collect::<Vec<_>>()
+        of_gateway
+            .map(|l| (l.certainty, l.what.en().to_owned()))
+            .collect::<Vec<_>>()
     };
     let server = testing::server("HTTPRoute shop/order");
     assert_eq!(not_proved(vec![server.clone()]), []);
@@ -186,7 +188,10 @@ fn a_pod_without_the_label_of_its_services_gets_it_back() {
     let healthy = kubernetes::healthy(&now);
     assert_eq!(healthy.serving[0].label.as_deref(), Some("true"));
     let changes = kubernetes::changes(&now, &healthy);
-    let shown: Vec<_> = changes.iter().map(|c| [&*c.what, &*c.now, &*c.then]).collect();
+    let shown: Vec<_> = changes
+        .iter()
+        .map(|c| [c.what.en(), c.now.en(), c.then.en()])
+        .collect();
     assert_eq!(shown, [["label of pod shop/order-0", "false", "true, at once"]]);
     assert!(kubernetes::changes(&healthy, &healthy).is_empty());
 }

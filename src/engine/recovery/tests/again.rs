@@ -190,7 +190,10 @@ async fn a_flag_of_another_value_is_named_and_what_moves_is_not_compared_at_the_
     redis.ask(&["SET", "degrade:order:still", "changed"]).await;
     let left = left_behind(&stage.scene).await;
     assert_eq!(left.len(), 1, "{left:?}");
-    assert!(left[0].what.starts_with("flag degrade:order:still"), "{left:?}");
+    assert!(
+        left[0].what.en().starts_with("flag degrade:order:still"),
+        "{left:?}"
+    );
 }
 
 #[tokio::test]

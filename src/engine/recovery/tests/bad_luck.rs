@@ -28,7 +28,7 @@ const SHORTER: Patience = Patience {
 };
 
 fn failed(end: &StepEnd, case: &str) {
-    assert_eq!(end.state, StepState::Failed, "{case}: {}", end.detail);
+    assert_eq!(end.state, StepState::Failed, "{case}: {}", end.detail.en());
     assert!(end.gone.is_empty(), "{case}");
     left(&end.leftovers, case);
 }
@@ -41,7 +41,7 @@ fn left(leftovers: &[Leftover], case: &str) {
             .iter()
             .any(|c| by_hand.contains(c));
         assert!(typed, "{case}: {by_hand:?}");
-        let shown = format!("{} {}", leftover.what, leftover.why);
+        let shown = format!("{} {}", leftover.what.en(), leftover.why.en());
         assert!(!shown.chars().any(char::is_control), "{case}: {shown:?}");
     }
 }

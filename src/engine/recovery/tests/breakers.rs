@@ -45,12 +45,12 @@ async fn an_opened_breaker_is_half_opened_and_seen_closed_by_calls() {
     assert_eq!(needs_repair(&stage.scene).await.breakers, 1);
     let end = breakers_open(&stage.scene).await;
     assert_eq!(
-        (end.state, end.detail.as_str()),
+        (end.state, end.detail.en()),
         (StepState::Done, "1 of 1 brought back")
     );
     assert_eq!(stage.intents().len(), 1);
     assert_eq!(
-        left_behind(&stage.scene).await[0].what,
+        left_behind(&stage.scene).await[0].what.en(),
         "breaker coupon on order-0 (HALF_OPEN)"
     );
     actuator.closes_after.store(2, Relaxed);
@@ -59,7 +59,7 @@ async fn an_opened_breaker_is_half_opened_and_seen_closed_by_calls() {
         (end.state, end.leftovers),
         (StepState::Nothing, vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
     assert_eq!(actuator.state("coupon").await.as_deref(), Some("CLOSED"));
     assert!(left_behind(&stage.scene).await.is_empty());
@@ -100,7 +100,7 @@ async fn a_breaker_forced_open_meanwhile_is_named_with_the_command_that_closes_i
     actuator.set("coupon", "FORCED_OPEN").await;
     let end = breakers_open(&stage.scene).await;
     assert_eq!(
-        (end.state, end.leftovers[0].what.as_str()),
+        (end.state, end.leftovers[0].what.en()),
         (StepState::Failed, "breaker coupon on order-0 (FORCED_OPEN)")
     );
     type_by_hand(end.leftovers[0].by_hand.as_deref().unwrap()).await;
@@ -181,6 +181,6 @@ async fn two_hundred_instances_are_brought_back_together() {
     }
     let begin = Instant::now();
     let end = breakers_open(&stage.scene).await;
-    assert_eq!(end.detail, "200 of 200 brought back");
+    assert_eq!(end.detail.en(), "200 of 200 brought back");
     assert!(elapsed(begin) < Span::seconds(2), "{}", elapsed(begin));
 }

@@ -53,7 +53,7 @@ async fn a_command_that_fails_or_proves_nothing_is_a_leftover() {
     let stage = stage(environment(&[]), nothing_to_do());
     let end = super::super::command(&stage.scene, &command("echo no cache; exit 7", None)).await;
     assert_eq!(
-        (end.state, end.detail.as_str()),
+        (end.state, end.detail.en()),
         (StepState::Failed, "warm-cache: exit code 7: no cache")
     );
     assert_eq!(
@@ -62,7 +62,7 @@ async fn a_command_that_fails_or_proves_nothing_is_a_leftover() {
     );
     let end = super::super::command(&stage.scene, &command("true", Some("false"))).await;
     assert_eq!(end.state, StepState::Failed);
-    assert!(end.detail.contains("its check fails"), "{}", end.detail);
+    assert!(end.detail.en().contains("its check fails"), "{}", end.detail.en());
 }
 
 /// A switch that holds what was put, and counts what it was asked.
@@ -126,11 +126,11 @@ async fn a_request_is_sent_proved_and_not_sent_again() {
     let stand = switch.start().await;
     let stage = stage(at(&stand.address), nothing_to_do());
     let end = super::super::command(&stage.scene, &enabled()).await;
-    assert_eq!(end.state, StepState::Done, "{}", end.detail);
+    assert_eq!(end.state, StepState::Done, "{}", end.detail.en());
     assert!(
-        end.detail.starts_with("switch on order-0: checked"),
+        end.detail.en().starts_with("switch on order-0: checked"),
         "{}",
-        end.detail
+        end.detail.en()
     );
     let held: Value = serde_json::from_slice(&switch.held.lock().await).unwrap();
     assert_eq!(held, json!({"enabled": true, "by": "7f3a", "at": "order-0"}));
@@ -149,7 +149,11 @@ async fn a_request_is_sent_proved_and_not_sent_again() {
     // A text is sent as it is.
     let text = request(Method::Post, Some(json!("weight={target}")), None);
     let end = super::super::command(&stage.scene, &text).await;
-    assert!(end.detail.contains("HTTP 200, no check given"), "{}", end.detail);
+    assert!(
+        end.detail.en().contains("HTTP 200, no check given"),
+        "{}",
+        end.detail.en()
+    );
     assert_eq!(switch.held.lock().await.as_slice(), b"weight=order-0");
 }
 
@@ -161,13 +165,17 @@ async fn a_request_whose_check_fails_is_a_leftover_whose_command_works_by_hand()
         stand.turn(mood);
         let stage = stage(at(&stand.address), nothing_to_do());
         let end = super::super::command(&stage.scene, &enabled()).await;
-        assert_eq!(end.state, StepState::Failed, "{mood:?}: {}", end.detail);
+        assert_eq!(end.state, StepState::Failed, "{mood:?}: {}", end.detail.en());
         assert_eq!(end.leftovers[0].certainty, Certainty::Unknown);
-        assert!(!end.detail.chars().any(char::is_control), "{:?}", end.detail);
+        assert!(
+            !end.detail.en().chars().any(char::is_control),
+            "{:?}",
+            end.detail.en()
+        );
         stand.turn(Mood::Well);
         type_by_hand(end.leftovers[0].by_hand.as_deref().unwrap()).await;
         let end = super::super::command(&stage.scene, &enabled()).await;
-        assert_eq!(end.state, StepState::Nothing, "{mood:?}: {}", end.detail);
+        assert_eq!(end.state, StepState::Nothing, "{mood:?}: {}", end.detail.en());
         switch.held.lock().await.clear();
     }
     let stage = stage(at(&nobody().await), nothing_to_do());
@@ -176,7 +184,7 @@ async fn a_request_whose_check_fails_is_a_leftover_whose_command_works_by_hand()
         (end.state, end.leftovers.len()),
         (StepState::Failed, 1),
         "{}",
-        end.detail
+        end.detail.en()
     );
 }
 
@@ -209,7 +217,7 @@ async fn a_secret_is_neither_told_nor_in_the_command_by_hand() {
     let end = super::super::command(&stage.scene, &command("echo hunter22; exit 1", None)).await;
     assert_eq!(end.state, StepState::Failed);
     assert!(!format!("{end:?}").contains("hunter22"), "{end:?}");
-    assert_eq!(end.detail, "warm-cache: exit code 1: •••");
+    assert_eq!(end.detail.en(), "warm-cache: exit code 1: •••");
 }
 
 #[tokio::test]
@@ -222,7 +230,7 @@ async fn an_answer_that_echoes_a_secret_is_shown_without_it() {
     let sent = request(Method::Post, Some(json!({"key": "hunter22"})), None);
     let end = super::super::command(&stage.scene, &sent).await;
     assert_eq!(end.state, StepState::Failed);
-    assert!(end.detail.contains("bad key •••"), "{}", end.detail);
+    assert!(end.detail.en().contains("bad key •••"), "{}", end.detail.en());
     assert!(!format!("{end:?}").contains("hunter22"), "{end:?}");
 }
 
@@ -238,7 +246,7 @@ async fn a_program_with_a_place_for_an_instance_runs_for_each_target() {
         Some("test -e {target}-{host}"),
     );
     let end = super::super::command(&stage.scene, &touch).await;
-    assert_eq!(end.state, StepState::Done, "{}", end.detail);
+    assert_eq!(end.state, StepState::Done, "{}", end.detail.en());
     let written = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     assert_eq!(
         (written("order-0-h0"), written("order-1-h1")),

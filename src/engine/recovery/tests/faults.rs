@@ -86,7 +86,7 @@ async fn a_thousand_rules_on_a_hundred_slow_instances_take_about_one_latency() {
         (end.state, end.gone.len()),
         (StepState::Done, 1000),
         "{}",
-        end.detail
+        end.detail.en()
     );
     // One latency for the delete, one for the read-back; a thousand requests in a row would be 400 s.
     assert!(took < Span::millis(LATENCY * 2 + 2000), "{took}");
@@ -141,7 +141,7 @@ async fn a_create_that_lands_late_is_still_deleted() {
         (end.state, end.gone.len()),
         (StepState::Done, 1),
         "{}",
-        end.detail
+        end.detail.en()
     );
     assert!(injector.ids().await.is_empty());
 }
@@ -181,7 +181,7 @@ async fn an_instance_that_hung_gets_the_whole_wait_again_once_it_answers() {
         (end.state, end.gone.len()),
         (StepState::Done, 1),
         "{}",
-        end.detail
+        end.detail.en()
     );
     assert!(injector.ids().await.is_empty());
 }
@@ -211,7 +211,11 @@ async fn a_rule_that_survives_its_delete_is_a_leftover_whose_command_works() {
     assert_eq!((end.state, end.gone.len()), (StepState::Failed, 0));
     let left = &end.leftovers[0];
     assert_eq!(left.certainty, Certainty::Seen);
-    assert!(left.why.contains("drops it by itself 1m"), "{}", left.why);
+    assert!(
+        left.why.en().contains("drops it by itself 1m"),
+        "{}",
+        left.why.en()
+    );
     injector.deaf.store(0, Relaxed);
     type_by_hand(left.by_hand.as_deref().unwrap()).await;
     assert!(injector.ids().await.is_empty());
@@ -226,9 +230,9 @@ async fn the_injector_step_removes_what_the_journal_does_not_know_and_names_fore
     let before = left_behind(&stage.scene).await;
     assert_eq!(before.len(), 1, "{before:?}");
     let end = super::super::injector(&stage.scene).await;
-    assert_eq!(end.state, StepState::Done, "{}", end.detail);
+    assert_eq!(end.state, StepState::Done, "{}", end.detail.en());
     assert_eq!(
-        end.detail,
+        end.detail.en(),
         "1 ours removed; 1 foreign untouched: chaos rule beef-1 of run beef on coupon.query on order-0"
     );
     assert_eq!(injector.ids().await, ["beef-1"]);
@@ -252,7 +256,7 @@ async fn an_instance_that_comes_back_within_the_step_is_cleared() {
         stand.turn(Mood::Well);
     };
     let (end, ()) = tokio::join!(super::super::faults(&stage.scene, &intents), well_again);
-    assert_eq!(end.state, StepState::Done, "{}", end.detail);
+    assert_eq!(end.state, StepState::Done, "{}", end.detail.en());
 }
 
 #[tokio::test]
@@ -330,12 +334,15 @@ async fn a_target_that_never_answers_lets_later_steps_begin_once_all_others_are_
     assert_eq!((step, so_far.state), (StepId::Faults, StepState::Waiting));
     assert_eq!(so_far.gone, [intents[0].id.clone()]);
     let left = &so_far.leftovers[..];
-    assert!(left.len() == 1 && left[0].what.contains("order-1"), "{left:?}");
+    assert!(
+        left.len() == 1 && left[0].what.en().contains("order-1"),
+        "{left:?}"
+    );
     assert_eq!(left[0].certainty, Certainty::Unknown);
     assert!(
-        so_far.detail.contains("no answer yet from order-1"),
+        so_far.detail.en().contains("no answer yet from order-1"),
         "{}",
-        so_far.detail
+        so_far.detail.en()
     );
     // It was tried on to the end of its time meanwhile.
     assert_eq!((end.state, end.gone.len()), (StepState::Failed, 1));

@@ -60,7 +60,7 @@ async fn only_the_flags_that_the_drill_caused_are_deleted() {
     assert_eq!(needs_repair(&stage.scene).await.flags, 2);
     let end = super::super::flags(&stage.scene).await;
     assert_eq!(
-        (end.state, end.detail.as_str()),
+        (end.state, end.detail.en()),
         (StepState::Done, "2 removed; 1 kept, older than the drill")
     );
     assert_eq!(
@@ -86,8 +86,9 @@ async fn flags_that_are_written_again_are_deleted_again_and_it_is_said() {
     // The write lands between two looks of the step, or after it: then the final read tells.
     let (end, ()) = tokio::join!(super::super::flags(&stage.scene), again);
     let second = super::super::flags(&stage.scene).await;
-    let said = end.detail.contains("1 of them written again") || second.detail.starts_with("1 removed");
-    assert!(said, "{} / {}", end.detail, second.detail);
+    let said =
+        end.detail.en().contains("1 of them written again") || second.detail.en().starts_with("1 removed");
+    assert!(said, "{} / {}", end.detail.en(), second.detail.en());
     assert!(redis.keys().await.is_empty());
 }
 
@@ -105,7 +106,7 @@ async fn flags_that_never_stay_away_are_a_leftover() {
         end = super::super::flags(&stage.scene) => end,
         () = writer => unreachable!(),
     };
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
     redis.set(&["degrade:order:1"]).await;
     type_by_hand(end.leftovers[0].by_hand.as_deref().unwrap()).await;
     assert!(redis.keys().await.is_empty());
@@ -118,7 +119,7 @@ async fn more_flags_than_at_most_are_refused_and_none_is_deleted() {
     let stage = ready(&redis, 2).await;
     redis.set(&["degrade:order:1", "degrade:order:2"]).await;
     let end = super::super::flags(&stage.scene).await;
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
     assert_eq!(redis.keys().await.len(), 3);
     // By hand: a look first, then everything but what was there before.
     let by_hand = end.leftovers[0].by_hand.as_deref().unwrap();
@@ -145,7 +146,7 @@ async fn by_hand_after_an_unread_server_nothing_is_deleted_beyond_at_most() {
     let stage = ready(&redis, 2).await;
     let folder = redis.kill();
     let end = super::super::flags(&stage.scene).await;
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
     let by_hand = end.leftovers[0].by_hand.as_deref().unwrap();
     redis.start_again(folder).await;
     redis
@@ -204,7 +205,7 @@ async fn rights_are_proved_before_and_del_stands_in_for_unlink() {
         .await;
     redis.set(&["degrade:order:1"]).await;
     let end = super::super::flags(&stage.scene).await;
-    assert_eq!(end.state, StepState::Done, "{}", end.detail);
+    assert_eq!(end.state, StepState::Done, "{}", end.detail.en());
     assert_eq!(redis.keys().await, ["degrade:order:before"]);
 
     for (user, password) in [("reader", "pw-only-del"), ("only-del", "wrong-password")] {
@@ -273,7 +274,7 @@ async fn a_flag_of_another_type_and_more_than_are_named_are_left() {
     let left = left_behind(&stage.scene).await;
     assert_eq!(left.len(), 1, "{left:?}");
     assert!(
-        left[0].why.contains("its type is list now, and was string"),
+        left[0].why.en().contains("its type is list now, and was string"),
         "{left:?}"
     );
     for key in &keys {
@@ -281,7 +282,7 @@ async fn a_flag_of_another_type_and_more_than_are_named_are_left() {
     }
     let left = left_behind(&stage.scene).await;
     assert_eq!(left.len(), 21, "{left:?}");
-    assert!(left[20].what.starts_with("3 more flags"), "{left:?}");
+    assert!(left[20].what.en().starts_with("3 more flags"), "{left:?}");
 }
 
 #[tokio::test]
@@ -297,7 +298,7 @@ async fn whether_flags_of_before_are_what_they_were_is_not_known_if_they_cannot_
         "{left:?}"
     );
     assert!(
-        left[0].what.starts_with("1 flags in Redis main, older"),
+        left[0].what.en().starts_with("1 flags in Redis main, older"),
         "{left:?}"
     );
 }
@@ -314,5 +315,5 @@ async fn a_flag_that_has_become_too_large_to_be_read_is_neither_as_before_nor_ca
         (1, Certainty::Unknown),
         "{left:?}"
     );
-    assert!(left[0].why.contains("can no longer be read"), "{left:?}");
+    assert!(left[0].why.en().contains("can no longer be read"), "{left:?}");
 }

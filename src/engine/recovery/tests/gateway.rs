@@ -59,7 +59,7 @@ async fn a_target_goes_out_and_comes_back_in_stages_to_exactly_what_it_was() {
         assert_eq!(drain(&stage.scene, false).await.state, StepState::Nothing);
         let end = drain(&stage.scene, true).await;
         assert_eq!(
-            (end.state, end.detail.as_str()),
+            (end.state, end.detail.en()),
             (StepState::Done, "order-0 weight 100 → 0; 3 serve")
         );
         assert_eq!(server(&stage, socket, "order-0").await.weight, 0);
@@ -70,7 +70,7 @@ async fn a_target_goes_out_and_comes_back_in_stages_to_exactly_what_it_was() {
             (end.state, end.leftovers),
             (StepState::Done, vec![]),
             "{}",
-            end.detail
+            end.detail.en()
         );
         assert_eq!(
             weights(&stage.intents()),
@@ -138,7 +138,11 @@ async fn nothing_is_drained_that_the_rest_cannot_carry() {
         (end.state, server(&stage, &part.admin, "order-0").await.weight),
         (StepState::Nothing, 100)
     );
-    assert!(end.detail.contains("cannot carry the load"), "{}", end.detail);
+    assert!(
+        end.detail.en().contains("cannot carry the load"),
+        "{}",
+        end.detail.en()
+    );
 }
 
 #[tokio::test]
@@ -147,7 +151,7 @@ async fn a_guard_that_breaks_on_the_way_up_stops_below_that_stage() {
     let (address, hurt) = (part.admin.clone(), Arc::new(AtomicBool::new(false)));
     let seen = hurt.clone();
     let guard = move |ledger: &mut Ledger| {
-        ledger.guard = Box::new(move || seen.load(Relaxed).then(|| "order_p99 users 900ms".to_owned()));
+        ledger.guard = Box::new(move || seen.load(Relaxed).then(|| "order_p99 users 900ms".into()));
     };
     let book = playbook(&address, Span::millis(300));
     let stage = stage_with(one_target("order-0"), book, guard, Secrets::none(), SHORT)
@@ -169,9 +173,13 @@ async fn a_guard_that_breaks_on_the_way_up_stops_below_that_stage() {
         end = traffic(&stage.scene) => end,
         () = feel => unreachable!(),
     };
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
     assert_eq!(server(&stage, &address, "order-0").await.weight, 10);
-    assert!(end.leftovers[0].why.contains("bad at 30%"), "{:?}", end.leftovers);
+    assert!(
+        end.leftovers[0].why.en().contains("bad at 30%"),
+        "{:?}",
+        end.leftovers
+    );
     type_by_hand(end.leftovers[0].by_hand.as_deref().unwrap()).await;
     assert!(left_behind(&stage.scene).await.is_empty());
 }
@@ -190,7 +198,7 @@ async fn the_commands_by_hand_work_over_both_sockets() {
             .await
             .unwrap();
         let left = left_behind(&stage.scene).await;
-        assert_eq!(left[0].what, "order-0 at the gateway: weight 7, Maint");
+        assert_eq!(left[0].what.en(), "order-0 at the gateway: weight 7, Maint");
         type_by_hand(left[0].by_hand.as_deref().unwrap()).await;
         assert!(left_behind(&stage.scene).await.is_empty());
     }

@@ -53,23 +53,23 @@ async fn each_load_balancer_gets_back_its_own_state() {
         .unwrap();
     let mut stage = stage.with_snapshot_read().await;
     let end = drain(&stage.scene, true).await;
-    assert_eq!(end.state, StepState::Done, "{}", end.detail);
+    assert_eq!(end.state, StepState::Done, "{}", end.detail.en());
     for socket in [&a.admin, &b.unix] {
         is_exactly(&stage, socket, 0, GatewayState::Ready).await;
     }
     let left = left_behind(&stage.scene).await;
     assert_eq!(left.len(), 2);
     assert!(
-        left[1].what.contains(&format!("order-0 at {}", b.unix)),
+        left[1].what.en().contains(&format!("order-0 at {}", b.unix)),
         "{}",
-        left[1].what
+        left[1].what.en()
     );
     let end = traffic(&stage.scene).await;
     assert_eq!(
         (end.state, end.leftovers),
         (StepState::Done, vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
     is_exactly(&stage, &a.admin, 100, GatewayState::Ready).await;
     is_exactly(&stage, &b.unix, 40, GatewayState::Ready).await;
@@ -112,7 +112,7 @@ async fn one_load_balancer_that_is_down_keeps_the_other_one_from_nothing() {
         (end.state, end.leftovers.len()),
         (StepState::Failed, 1),
         "{}",
-        end.detail
+        end.detail.en()
     );
     assert_eq!(end.leftovers[0].certainty, Certainty::Unknown);
     is_exactly(&stage, &a.admin, 100, GatewayState::Ready).await;
@@ -139,9 +139,9 @@ async fn a_reload_in_the_middle_of_a_stage_is_put_right_and_the_stage_held_again
         (end.state, &end.leftovers),
         (StepState::Done, &vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
-    assert!(end.detail.contains("put right"), "{}", end.detail);
+    assert!(end.detail.en().contains("put right"), "{}", end.detail.en());
     is_exactly(&stage, &socket, 100, GatewayState::Ready).await;
     let tens = stage
         .intents()
@@ -169,8 +169,8 @@ async fn a_reload_that_keeps_its_states_needs_no_putting_right() {
         part.reload().await;
     };
     let (end, ()) = tokio::join!(traffic(&stage.scene), reload);
-    assert_eq!(end.state, StepState::Done, "{}", end.detail);
-    assert!(!end.detail.contains("put right"), "{}", end.detail);
+    assert_eq!(end.state, StepState::Done, "{}", end.detail.en());
+    assert!(!end.detail.en().contains("put right"), "{}", end.detail.en());
     is_exactly(&stage, &socket, 100, GatewayState::Ready).await;
 }
 
@@ -190,7 +190,7 @@ async fn a_target_that_a_reload_brings_back_while_pools_drain_is_taken_out_again
         weighs(&stage, &socket, 0).await;
     };
     tokio::select! {
-        end = super::super::pools(&stage.scene) => panic!("the pool was empty too soon: {}", end.detail),
+        end = super::super::pools(&stage.scene) => panic!("the pool was empty too soon: {}", end.detail.en()),
         () = reload => {}
     }
 }
@@ -215,7 +215,7 @@ async fn someone_else_who_keeps_changing_it_is_named_and_not_fought_for_ever() {
         end = traffic(&stage.scene) => end,
         () = someone_else => unreachable!(),
     };
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
     assert!(!end.leftovers.is_empty());
     type_by_hand(end.leftovers[0].by_hand.as_deref().unwrap()).await;
     assert!(left_behind(&stage.scene).await.is_empty());
@@ -268,11 +268,11 @@ async fn nothing_is_drained_while_the_rest_has_no_room_for_the_sessions() {
     };
     send(1).await;
     let end = drain(&stage.scene, true).await;
-    assert_eq!(end.state, StepState::Done, "{}", end.detail);
+    assert_eq!(end.state, StepState::Done, "{}", end.detail.en());
     assert!(
-        end.detail.ends_with("1 serve 1 sessions, have room for 2"),
+        end.detail.en().ends_with("1 serve 1 sessions, have room for 2"),
         "{}",
-        end.detail
+        end.detail.en()
     );
     assert_eq!(traffic(&stage.scene).await.state, StepState::Done);
     send(2).await;
@@ -280,9 +280,10 @@ async fn nothing_is_drained_while_the_rest_has_no_room_for_the_sessions() {
     assert_eq!(end.state, StepState::Nothing);
     assert!(
         end.detail
+            .en()
             .contains("order-2 would get 3 of 3 sessions (weight 100 of 100) and may have 2"),
         "{}",
-        end.detail
+        end.detail.en()
     );
     is_exactly(&stage, &part.unix, 100, GatewayState::Ready).await;
 }
@@ -320,7 +321,7 @@ async fn recovery_killed_at_any_change_and_begun_again_ends_at_exactly_what_was(
         };
         let is_over = tokio::select! {
             end = recovery => {
-                assert_eq!(end.state, StepState::Done, "{}", end.detail);
+                assert_eq!(end.state, StepState::Done, "{}", end.detail.en());
                 true
             }
             () = dead => false,
@@ -332,7 +333,7 @@ async fn recovery_killed_at_any_change_and_begun_again_ends_at_exactly_what_was(
         assert!(
             matches!(end.state, StepState::Done),
             "killed at {killed_at}: {}",
-            end.detail
+            end.detail.en()
         );
         is_exactly(&second, sockets[0], 100, GatewayState::Ready).await;
         is_exactly(&second, sockets[1], 1, GatewayState::Ready).await;
@@ -370,7 +371,7 @@ async fn a_target_that_the_gateway_finds_down_is_a_leftover_unless_it_was_so_bef
         .expect("its check fails");
     let left = left_behind(&stage.scene).await;
     assert_eq!(left.len(), 1, "{left:?}");
-    assert_eq!(left[0].what, "order-0 at the gateway is DOWN");
+    assert_eq!(left[0].what.en(), "order-0 at the gateway is DOWN");
     // Its weight and state are as before all the time: what was down before is nobody's leftover.
     let stage = stage.with_snapshot_read().await;
     assert_eq!(left_behind(&stage.scene).await, vec![]);

@@ -9,7 +9,7 @@ use crate::model::snapshot::GatewayState;
 /// What of the gateway is not known. (The stage's guard is empty: nothing says that users are well, either.)
 fn of_gateway(unknown: &[Leftover]) -> Vec<&str> {
     let gateway = unknown.iter().filter(|l| l.step == StepId::Traffic);
-    gateway.map(|l| l.what.as_str()).collect()
+    gateway.map(|l| l.what.en()).collect()
 }
 
 #[tokio::test]
@@ -23,10 +23,7 @@ async fn a_restore_names_each_load_balancer_and_puts_it_back_to_its_configuratio
         .unwrap();
     let found = read_restoring(&stage.scene.plan, &stage.scene.drivers).await;
     let changes = found.changes(&stage.scene.plan);
-    let shown: Vec<_> = changes
-        .iter()
-        .map(|c| (c.what.as_str(), c.now.as_str()))
-        .collect();
+    let shown: Vec<_> = changes.iter().map(|c| (c.what.en(), c.now.en())).collect();
     let (at_a, at_b) = (
         format!("order-0 at {}", a.admin),
         format!("order-0 at {}", b.unix),
@@ -45,7 +42,7 @@ async fn a_restore_names_each_load_balancer_and_puts_it_back_to_its_configuratio
         (end.state, end.leftovers),
         (StepState::Done, vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
     for socket in [&a.admin, &b.unix] {
         is_exactly(&stage, socket, 100, GatewayState::Ready).await;
@@ -62,10 +59,8 @@ async fn a_restore_leaves_maintenance_at_one_load_balancer_and_says_that_the_oth
         .unwrap();
     b.kill();
     let found = read_restoring(&stage.scene.plan, &stage.scene.drivers).await;
-    assert_eq!(
-        found.decided,
-        [format!("order-0 at {} is in maintenance", a.admin)]
-    );
+    let maintenance = format!("order-0 at {} is in maintenance", a.admin);
+    assert_eq!((found.decided.len(), found.decided[0].en()), (1, &*maintenance));
     let unknown = of_gateway(&found.unknown);
     assert_eq!(unknown.len(), 1, "{unknown:?}");
     assert!(unknown[0].contains(&b.unix), "{unknown:?}");

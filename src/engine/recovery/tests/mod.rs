@@ -66,7 +66,7 @@ pub(super) struct Ledger {
     intents: mpsc::UnboundedSender<ChangeIntent>,
     went_on: mpsc::UnboundedSender<(StepId, StepEnd)>,
     reading: Readings,
-    guard: Box<dyn Fn() -> Option<String> + Send + Sync>,
+    guard: Box<dyn Fn() -> Option<Said> + Send + Sync>,
     restarted: AtomicBool,
     unproved: SharedSet<(InstanceName, SentinelRules)>,
     stuck: SharedSet<Query>,
@@ -97,7 +97,7 @@ impl Bus for Ledger {
             }
         })
     }
-    fn progress(&self, _: StepId, _: StepState, _: String) {}
+    fn progress(&self, _: StepId, _: StepState, _: Said) {}
     fn go_on(&self, step: StepId, so_far: StepEnd) {
         // A test that does not look has dropped its end.
         let _ = self.went_on.send((step, so_far));
@@ -105,7 +105,7 @@ impl Bus for Ledger {
     fn reading(&self, query: &Query) -> Option<Reading> {
         (self.reading)(query)
     }
-    fn guard_holds(&self) -> Option<String> {
+    fn guard_holds(&self) -> Option<Said> {
         (self.guard)()
     }
     fn restarted(&self, _: &InstanceName) -> bool {

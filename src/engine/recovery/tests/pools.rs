@@ -85,11 +85,11 @@ async fn run(wait: Span, busy: impl Fn(u64, u64) -> f64 + Send + Sync + 'static)
 #[tokio::test]
 async fn a_pool_that_falls_is_waited_for_beyond_its_wait_and_not_restarted() {
     let (end, restarts) = run(Span::millis(200), |n, _| 50.0 - n as f64).await;
-    assert_eq!((end.state, restarts), (StepState::Done, 0), "{}", end.detail);
+    assert_eq!((end.state, restarts), (StepState::Done, 0), "{}", end.detail.en());
     assert!(
-        end.detail.starts_with("order_threads_busy on order-0 4"),
+        end.detail.en().starts_with("order_threads_busy on order-0 4"),
         "{}",
-        end.detail
+        end.detail.en()
     );
 }
 
@@ -100,14 +100,19 @@ async fn a_pool_that_stays_full_is_restarted_once_and_seen_idle() {
         |_, restarts| if restarts > 0 { 2.0 } else { 50.0 },
     )
     .await;
-    assert_eq!((end.state, restarts), (StepState::Done, 1), "{}", end.detail);
-    assert!(end.detail.ends_with("restarted once"), "{}", end.detail);
+    assert_eq!((end.state, restarts), (StepState::Done, 1), "{}", end.detail.en());
+    assert!(end.detail.en().ends_with("restarted once"), "{}", end.detail.en());
 }
 
 #[tokio::test]
 async fn a_pool_that_a_restart_does_not_help_is_a_leftover_after_one_restart() {
     let (end, restarts) = run(Span::millis(200), |_, _| 50.0).await;
-    assert_eq!((end.state, restarts), (StepState::Failed, 1), "{}", end.detail);
+    assert_eq!(
+        (end.state, restarts),
+        (StepState::Failed, 1),
+        "{}",
+        end.detail.en()
+    );
     assert_eq!(end.leftovers[0].certainty, Certainty::Seen);
 }
 
@@ -131,12 +136,12 @@ async fn a_restart_that_an_earlier_keeper_asked_for_is_not_asked_for_again() {
         (end.state, restarts.load(Relaxed)),
         (StepState::Failed, 0),
         "{}",
-        end.detail
+        end.detail.en()
     );
     assert!(
-        end.leftovers[0].why.contains("may not have been made"),
+        end.leftovers[0].why.en().contains("may not have been made"),
         "{}",
-        end.detail
+        end.detail.en()
     );
     type_by_hand(end.leftovers[0].by_hand.as_deref().unwrap()).await;
     assert_eq!(restarts.load(Relaxed), 1);
@@ -169,7 +174,7 @@ async fn a_pool_that_cannot_be_seen_is_unknown_and_not_restarted() {
         (end.state, restarts.load(Relaxed)),
         (StepState::Failed, 0),
         "{}",
-        end.detail
+        end.detail.en()
     );
     assert_eq!(end.leftovers[0].certainty, Certainty::Unknown);
 }
@@ -213,13 +218,14 @@ async fn only_the_instance_that_is_stuck_is_restarted() {
         busy,
     )
     .await;
-    assert_eq!(end.state, StepState::Done, "{}", end.detail);
+    assert_eq!(end.state, StepState::Done, "{}", end.detail.en());
     assert_eq!((idle_restarts.load(Relaxed), full_restarts.load(Relaxed)), (0, 1));
     assert!(
         end.detail
+            .en()
             .contains("order_threads_busy on order-1 50 → 1, restarted once"),
         "{}",
-        end.detail
+        end.detail.en()
     );
 }
 
@@ -238,9 +244,13 @@ async fn two_pools_of_one_instance_restart_it_once() {
         (end.state, restarts.load(Relaxed)),
         (StepState::Done, 1),
         "{}",
-        end.detail
+        end.detail.en()
     );
-    assert!(end.detail.contains("restarted before"), "{}", end.detail);
+    assert!(
+        end.detail.en().contains("restarted before"),
+        "{}",
+        end.detail.en()
+    );
 }
 
 #[tokio::test]
@@ -256,7 +266,7 @@ async fn what_the_scrape_itself_holds_is_not_counted() {
     book.pools[0].scrape_holds = 1.0;
     let end = pools_of(place(), book, one()).await;
     assert_eq!(
-        (end.state, end.detail.as_str()),
+        (end.state, end.detail.en()),
         (StepState::Nothing, "order_threads_busy on order-0 0")
     );
 }
@@ -283,7 +293,7 @@ async fn a_command_restarts_the_stuck_instance_by_its_name() {
         busy,
     )
     .await;
-    assert_eq!(end.state, StepState::Done, "{}", end.detail);
+    assert_eq!(end.state, StepState::Done, "{}", end.detail.en());
     assert!(file.exists());
 }
 
@@ -299,9 +309,9 @@ async fn a_restart_that_fails_is_a_leftover_whose_command_works_by_hand() {
     let full = by_instance(|_| 50.0);
     let place = environment(&[("order", "order-0", "h:1")]);
     let end = pools_of(place, restarted_by(&["sh", "-c", &script]), full).await;
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
     assert_eq!(
-        end.leftovers[0].why,
+        end.leftovers[0].why.en(),
         "the restart of order-0 ended with exit code 4: no"
     );
     std::fs::write(&may, "").unwrap();
@@ -343,10 +353,18 @@ async fn a_restarted_instance_is_waited_for_until_it_says_that_it_is_ready() {
         let seen = restarts.clone();
         let busy = by_instance(move |_| if seen.load(Relaxed) == 0 { 50.0 } else { 1.0 });
         let end = pools_of(environment(&[("order", "order-0", &stand.address)]), book, busy).await;
-        assert_eq!((end.state, restarts.load(Relaxed)), (ends, 1), "{}", end.detail);
+        assert_eq!(
+            (end.state, restarts.load(Relaxed)),
+            (ends, 1),
+            "{}",
+            end.detail.en()
+        );
         if ends == StepState::Failed {
             assert!(
-                end.leftovers[0].why.starts_with("idle, but order-0 is not ready"),
+                end.leftovers[0]
+                    .why
+                    .en()
+                    .starts_with("idle, but order-0 is not ready"),
                 "{end:?}"
             );
         }
@@ -376,7 +394,7 @@ async fn a_pool_that_was_given_up_is_left_until_it_is_seen_idle() {
         (1, StepId::Pools, Certainty::Seen)
     );
     assert!(
-        left[0].what.contains("50 busy, idle is at most 5") && left[0].by_hand.is_some(),
+        left[0].what.en().contains("50 busy, idle is at most 5") && left[0].by_hand.is_some(),
         "{left:?}"
     );
     busy.store(2, Relaxed);
@@ -404,6 +422,6 @@ async fn a_restarted_instance_that_is_not_ready_at_the_end_is_left() {
     assert_eq!(super::super::pools(&stage.scene).await.state, StepState::Failed);
     let left = left_behind(&stage.scene).await;
     assert_eq!(left.len(), 1, "{left:?}");
-    assert!(left[0].what.starts_with("order-0, restarted"), "{left:?}");
-    assert!(left[0].why.contains("order-0 is not ready"), "{left:?}");
+    assert!(left[0].what.en().starts_with("order-0, restarted"), "{left:?}");
+    assert!(left[0].why.en().contains("order-0 is not ready"), "{left:?}");
 }

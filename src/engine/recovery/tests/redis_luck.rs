@@ -73,12 +73,12 @@ async fn is_true(place: &Place<'_>, end: &StepEnd, scene: &Scene, case: &str) {
     let keys = place.keys().await;
     let old = ["degrade:order:old", "session"];
     if end.state == StepState::Failed {
-        assert!(!end.leftovers.is_empty(), "{case}: {}", end.detail);
+        assert!(!end.leftovers.is_empty(), "{case}: {}", end.detail.en());
         let by_hand = end.leftovers[0].by_hand.as_deref().unwrap();
         type_by_hand(by_hand).await;
         assert_eq!(place.keys().await, old, "{case}: {by_hand}");
     } else {
-        assert_eq!(keys, old, "{case}: {}", end.detail);
+        assert_eq!(keys, old, "{case}: {}", end.detail.en());
     }
     assert_eq!(
         place.say(&["GET", "degrade:order:old"]).trim(),
@@ -127,7 +127,7 @@ async fn one_that_restarts_in_mid_step_is_waited_for() {
             },
         )
         .await;
-    assert_eq!(end.state, StepState::Done, "{}", end.detail);
+    assert_eq!(end.state, StepState::Done, "{}", end.detail.en());
     is_true(&place, &end, &halted.stage.scene, "restart").await;
 }
 
@@ -141,7 +141,7 @@ async fn one_that_stays_down_in_mid_step_is_a_leftover() {
     let end = halted
         .struck(async { folder = Some(redis.kill()) }, async {})
         .await;
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
     assert!(!left_behind(&halted.stage.scene).await.is_empty());
     redis.start_again(folder.unwrap()).await;
     redis.has_loaded().await;
@@ -154,7 +154,7 @@ async fn one_that_does_not_answer_in_mid_step_is_a_leftover() {
     let place = single(&redis);
     let mut halted = halted(&place, SHORT).await;
     let end = halted.struck(async { redis.sleeps(true) }, async {}).await;
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
     assert!(!left_behind(&halted.stage.scene).await.is_empty());
     redis.sleeps(false);
     is_true(&place, &end, &halted.stage.scene, "slow").await;
@@ -190,11 +190,11 @@ async fn a_right_that_is_taken_in_mid_step_is_named() {
     write(&place).await;
     redis.ask(&["ACL", "SETUSER", "drill", "-unlink"]).await;
     let end = super::super::flags(&stage.scene).await;
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
     assert!(
-        end.detail.contains("NOPERM") && end.detail.contains("not permitted"),
+        end.detail.en().contains("NOPERM") && end.detail.en().contains("not permitted"),
         "{}",
-        end.detail
+        end.detail.en()
     );
     assert_eq!(place.keys().await.len(), FLAGS + 1);
     // With the right back, what is written down works when typed, with the secret set in the shell.
@@ -213,11 +213,11 @@ async fn a_master_that_becomes_a_replica_in_mid_step_is_not_believed() {
     let (host, port) = other.address.rsplit_once(':').unwrap();
     let demote = async { drop(redis.ask(&["REPLICAOF", host, port]).await) };
     let end = halted.struck(demote, async {}).await;
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
     assert!(
-        end.detail.contains("READONLY") || end.detail.contains("replica"),
+        end.detail.en().contains("READONLY") || end.detail.en().contains("replica"),
         "{}",
-        end.detail
+        end.detail.en()
     );
 }
 
@@ -235,7 +235,7 @@ async fn a_failover_in_mid_step_is_followed() {
     .await;
     let master = &mut part.servers[0];
     let end = halted.struck(async { drop(master.kill()) }, async {}).await;
-    assert_eq!(end.state, StepState::Done, "{}", end.detail);
+    assert_eq!(end.state, StepState::Done, "{}", end.detail.en());
     assert_eq!(part.master().await, 1);
     is_true(&behind(&part, 1), &end, &halted.stage.scene, "failover").await;
 }
@@ -263,7 +263,7 @@ async fn a_cluster_that_is_resharded_in_mid_step_is_cleared_all_the_same() {
     };
     let end = halted.struck(async {}, reshard()).await;
     part.is_whole().await;
-    assert_eq!(end.state, StepState::Done, "{}", end.detail);
+    assert_eq!(end.state, StepState::Done, "{}", end.detail.en());
     is_true(&place, &end, &halted.stage.scene, "reshard").await;
 }
 
@@ -285,7 +285,7 @@ async fn a_slot_that_moved_right_before_the_change_is_followed() {
         part.move_key("degrade:order:0", from, to).await;
     };
     let end = halted.struck(luck, async {}).await;
-    assert_eq!(end.state, StepState::Done, "{}", end.detail);
+    assert_eq!(end.state, StepState::Done, "{}", end.detail.en());
     is_true(&place, &end, &halted.stage.scene, "ask").await;
 }
 
@@ -314,8 +314,8 @@ async fn a_recovery_that_is_killed_is_finished_by_the_next_one() {
     };
     // Two of them at once do no harm to each other.
     let (one, two) = tokio::join!(super::super::flags(&scene), super::super::flags(&scene));
-    assert!(matches!(one.state, StepState::Done), "{}", one.detail);
-    assert!(matches!(two.state, StepState::Done), "{}", two.detail);
+    assert!(matches!(one.state, StepState::Done), "{}", one.detail.en());
+    assert!(matches!(two.state, StepState::Done), "{}", two.detail.en());
     is_true(&place, &one, &scene, "killed").await;
 }
 
@@ -331,8 +331,8 @@ async fn a_flag_that_is_written_again_right_after_the_removal_is_seen_and_said()
     let began = Instant::now();
     let end = halted.struck(async {}, again).await;
     assert!(began.elapsed() < std::time::Duration::from_secs(10));
-    let said = end.detail.contains("1 of them written again meanwhile");
+    let said = end.detail.en().contains("1 of them written again meanwhile");
     // Written after the last look of the step: then the final read tells.
     let left = left_behind(&halted.stage.scene).await;
-    assert!(said == left.is_empty(), "{} / {left:?}", end.detail);
+    assert!(said == left.is_empty(), "{} / {left:?}", end.detail.en());
 }

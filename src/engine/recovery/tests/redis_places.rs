@@ -97,7 +97,7 @@ async fn kept_and_removed(place: Place<'_>) {
     }
     let end = super::super::flags(&stage.scene).await;
     assert_eq!(
-        (end.state, end.detail.as_str()),
+        (end.state, end.detail.en()),
         (StepState::Done, "5 removed; 6 kept, older than the drill")
     );
     assert_eq!(place.keys().await, before);
@@ -138,7 +138,7 @@ async fn kept_and_removed(place: Place<'_>) {
         let left = left_behind(&stage.scene).await;
         assert_eq!(left.len(), 1, "{words:?} {left:?}");
         assert!(
-            left[0].what.contains(words[1]) && left[0].why.contains(how),
+            left[0].what.en().contains(words[1]) && left[0].why.en().contains(how),
             "{left:?}"
         );
         assert_eq!(left[0].certainty, Certainty::Seen);
@@ -159,7 +159,12 @@ async fn kept_and_removed(place: Place<'_>) {
     }
     place.say(&["SET", &caused()[4], "1"]);
     let end = super::super::flags(&stage.scene).await;
-    assert_eq!(end.state, StepState::Failed, "more than at_most: {}", end.detail);
+    assert_eq!(
+        end.state,
+        StepState::Failed,
+        "more than at_most: {}",
+        end.detail.en()
+    );
     let (look, delete) = end.leftovers[0]
         .by_hand
         .as_deref()
@@ -195,7 +200,7 @@ async fn a_literal_prefix_matches_itself_alone() {
     let stage = stage(place.environment(), book).with_snapshot_read().await;
     redis.set(&["flags:[o]*:1", "flags:o:1", "flags:[o]ab:1"]).await;
     let end = super::super::flags(&stage.scene).await;
-    assert_eq!(end.detail, "1 removed");
+    assert_eq!(end.detail.en(), "1 removed");
     assert_eq!(
         redis.keys().await,
         ["flags:[o]ab:1", "flags:ab:x", "flags:o:1", "flags:o:x", "session"]

@@ -48,10 +48,11 @@ async fn a_grown_queue_is_held_then_let_go_at_its_rate_and_left_as_it_stood() {
         (end.state, end.leftovers),
         (StepState::Done, vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
     let measured: f64 = end
         .detail
+        .en()
         .split(" at ")
         .nth(1)
         .unwrap()
@@ -60,7 +61,7 @@ async fn a_grown_queue_is_held_then_let_go_at_its_rate_and_left_as_it_stood() {
         .unwrap()
         .parse()
         .unwrap();
-    assert!((490.0..=510.0).contains(&measured), "{}", end.detail);
+    assert!((490.0..=510.0).contains(&measured), "{}", end.detail.en());
     let now = queue.state().await;
     assert_eq!((now.held, now.rate), (false, Some(1000.0)));
     drop(now);
@@ -77,8 +78,12 @@ async fn a_release_that_does_not_arrive_goes_on_at_its_rate_and_is_a_leftover() 
         (state.held, state.backlog) = (true, 5000.0);
     }
     let end = release_retry(&stage.scene).await;
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
-    assert!(end.leftovers[0].why.contains("before"), "{:?}", end.leftovers);
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
+    assert!(
+        end.leftovers[0].why.en().contains("before"),
+        "{:?}",
+        end.leftovers
+    );
     let now = queue.state().await;
     assert_eq!(
         (now.held, now.rate),
@@ -101,7 +106,7 @@ async fn a_queue_that_was_held_before_the_drill_stays_held() {
         (end.state, end.leftovers.len()),
         (StepState::Failed, 1),
         "{}",
-        end.detail
+        end.detail.en()
     );
     assert_eq!(queue.state().await.backlog, 3000.0);
     assert!(stage.intents().is_empty());
@@ -120,7 +125,7 @@ async fn a_switch_that_says_yes_and_does_nothing_is_not_believed() {
             (end.state, end.leftovers.len()),
             (StepState::Failed, 1),
             "{}",
-            end.detail
+            end.detail.en()
         );
     }
 }
@@ -132,7 +137,7 @@ async fn a_bad_guard_holds_the_queue_again_until_it_is_well() {
     let bad = Arc::new(AtomicBool::new(true));
     let seen = bad.clone();
     let guard = move |ledger: &mut Ledger| {
-        ledger.guard = Box::new(move || seen.load(Relaxed).then(|| "order_success users 98%".to_owned()));
+        ledger.guard = Box::new(move || seen.load(Relaxed).then(|| "order_success users 98%".into()));
     };
     let book = playbook(&stand.address, 1000.0, Span::seconds(20));
     let stage = stage_with(environment(&[]), book, guard, Secrets::none(), SHORT)
@@ -152,7 +157,7 @@ async fn a_bad_guard_holds_the_queue_again_until_it_is_well() {
         bad.store(false, Relaxed);
     };
     let (end, ()) = tokio::join!(release_retry(&stage.scene), calm_down);
-    assert_eq!(end.state, StepState::Done, "{}", end.detail);
+    assert_eq!(end.state, StepState::Done, "{}", end.detail.en());
 }
 
 #[tokio::test(start_paused = true)]

@@ -76,7 +76,7 @@ async fn a_list_that_was_put_back_in_part_stays_a_leftover_until_a_set_succeeds(
         (end.state, end.leftovers.len()),
         (StepState::Failed, 1),
         "{}",
-        end.detail
+        end.detail.en()
     );
     assert_eq!(*api.rules.lock().await, [rule(1.0)], "in memory it stands");
     let left = left_behind(&stage.scene).await;
@@ -85,7 +85,11 @@ async fn a_list_that_was_put_back_in_part_stays_a_leftover_until_a_set_succeeds(
         (1, Certainty::Unknown),
         "{left:?}"
     );
-    assert!(left[0].why.contains("not answered `success`"), "{}", left[0].why);
+    assert!(
+        left[0].why.en().contains("not answered `success`"),
+        "{}",
+        left[0].why.en()
+    );
     assert_eq!(needs_repair(&stage.scene).await.unknown.len(), 1);
     // Another try that ends the same changes nothing of it.
     assert_eq!(breakers_open(&stage.scene).await.state, StepState::Failed);
@@ -96,7 +100,7 @@ async fn a_list_that_was_put_back_in_part_stays_a_leftover_until_a_set_succeeds(
         (end.state, end.leftovers),
         (StepState::Done, vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
     assert!(left_behind(&stage.scene).await.is_empty());
     stage.intents();
@@ -131,7 +135,7 @@ async fn a_list_that_stands_after_a_set_that_failed_is_not_called_put_back() {
         (end.state, end.leftovers.len()),
         (StepState::Failed, 1),
         "{}",
-        end.detail
+        end.detail.en()
     );
     assert_eq!(end.leftovers[0].certainty, Certainty::Unknown);
 }

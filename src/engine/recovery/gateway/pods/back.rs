@@ -10,6 +10,7 @@ use crate::{
     },
     model::{
         recovery::{Leftover, StepId, StepState},
+        said::{Said, said},
         time::Span,
     },
 };
@@ -28,43 +29,51 @@ pub(in crate::engine::recovery::gateway) async fn back(scene: &Scene, door: &Pod
             Ok(pod) if target.is_as_before(&pod) => {}
             Ok(_) => way.rising.push(target),
             Err(error) => {
-                way.notes.push(error.to_string());
+                way.notes.push(error.said());
                 way.lost.push(target.unread(StepId::Traffic, &error));
             }
         }
     }
     if way.rising.is_empty() && way.lost.is_empty() {
-        return StepEnd::new(StepState::Nothing, "labels are as before");
+        return StepEnd::new(
+            StepState::Nothing,
+            said!("labels are as before", "标签与演练前一致"),
+        );
     }
     way.wait_for_ready(scene).await;
     if !way.rising.is_empty() {
         way.up(scene, door).await;
     }
-    let labels: Vec<String> = way
-        .rising
-        .iter()
-        .map(|t| format!("{} {}", t.name(), t.shown(t.before.label.as_deref())))
-        .collect();
+    let label = |t: &&PodTarget<'_>| {
+        let (name, label) = (t.name(), t.shown(t.before.label.as_deref()));
+        said!(label; "{name} {label}", "{name} {label}")
+    };
+    let labels: Vec<Said> = way.rising.iter().map(label).collect();
     if !labels.is_empty() {
         let took = Span::seconds(elapsed(begin).0 / 1000);
-        way.notes
-            .insert(0, format!("{} in {took}, 0 → 100 % at once", labels.join(", ")));
+        let back = said!(
+            labels = Said::list(&labels);
+            "{labels} in {took}, 0 → 100 % at once",
+            "{labels}，用时 {took}，一次 0 → 100 %"
+        );
+        way.notes.insert(0, back);
     }
-    StepEnd::of(StepState::Done, way.notes.join("; "), way.lost)
+    StepEnd::of(StepState::Done, Said::sentences(&way.notes), way.lost)
 }
 
 /// The way back.
 #[derive(Default)]
 struct Way<'d, 'a> {
     rising: Vec<&'d PodTarget<'a>>,
-    notes: Vec<String>,
+    notes: Vec<Said>,
     lost: Vec<Leftover>,
 }
 
 impl Way<'_, '_> {
     fn lose(&mut self, name: &str, left: Leftover) {
         self.rising.retain(|t| t.name() != name);
-        self.notes.push(format!("{}: {}", left.what, left.why));
+        self.notes
+            .push(said!(what = left.what, why = left.why; "{what}: {why}", "{what}：{why}"));
         self.lost.push(left);
     }
 
@@ -77,30 +86,37 @@ impl Way<'_, '_> {
             for (target, look) in looks {
                 match look {
                     Ok(pod) if pod.is_ready || !target.before.ready => {}
-                    Ok(pod) => waiting.push((target, format!("{} is {}", pod.id, pod.state()))),
-                    Err(error) => waiting.push((target, error.to_string())),
+                    Ok(pod) => {
+                        let (pod, state) = (&pod.id, pod.state());
+                        waiting.push((target, said!("{pod} is {state}", "{pod} 为 {state}")));
+                    }
+                    Err(error) => waiting.push((target, error.said())),
                 }
             }
             let Some((_, first)) = waiting.first() else { return };
             if Instant::now() >= deadline {
                 for (target, why) in waiting {
-                    let what = format!("{} has not its traffic back", target.name());
+                    let what = target.without_traffic();
                     let left = seen(StepId::Traffic, what, why, Some(target.by_hand()));
                     self.lose(&target.name(), left);
                 }
                 return;
             }
-            scene.waiting(StepId::Traffic, format!("before traffic returns: {first}"));
+            let detail = said!(first; "before traffic returns: {first}", "放流前：{first}");
+            scene.waiting(StepId::Traffic, detail);
             scene.pause().await;
         }
     }
 
     async fn up(&mut self, scene: &Scene, door: &PodDoor<'_>) {
-        let gated = calm(scene, "guard before traffic returns").await;
+        let before = said!("guard before traffic returns", "放流前守护未成立");
+        let gated = calm(scene, before).await;
         if let Err(which) = &gated {
             // Waiting longer would only keep capacity away from a system that may be short of it.
-            self.notes.push(format!(
-                "the guard did not hold before traffic came back: {which}"
+            self.notes.push(said!(
+                which;
+                "the guard did not hold before traffic came back: {which}",
+                "放流前守护未成立：{which}"
             ));
         }
         for nth in 1.. {
@@ -111,13 +127,17 @@ impl Way<'_, '_> {
             if gated.is_err() {
                 return;
             }
-            self.notes
-                .push(format!("with its traffic back the guard was bad: {which}"));
+            self.notes.push(said!(
+                which;
+                "with its traffic back the guard was bad: {which}",
+                "放流后守护越限：{which}"
+            ));
             self.step_back(scene, door).await;
-            if nth >= TRIES || calm(scene, "guard after stepping back").await.is_err() {
+            let after = said!("guard after stepping back", "退回后守护未成立");
+            if nth >= TRIES || calm(scene, after).await.is_err() {
                 for target in std::mem::take(&mut self.rising) {
-                    let what = format!("{} has not its traffic back", target.name());
-                    let why = format!("the guard is bad with it: {which}");
+                    let what = target.without_traffic();
+                    let why = said!(which; "the guard is bad with it: {which}", "放流即守护越限：{which}");
                     self.lost
                         .push(seen(StepId::Traffic, what, why, Some(target.by_hand())));
                 }
@@ -133,7 +153,7 @@ impl Way<'_, '_> {
         });
         for (target, ended) in together(set).await {
             if let Err(error) = ended {
-                let what = format!("{} has not its traffic back", target.name());
+                let what = target.without_traffic();
                 let left = unread(StepId::Traffic, what, &error, Some(target.by_hand()));
                 self.lose(&target.name(), left);
             }
@@ -149,15 +169,18 @@ impl Way<'_, '_> {
         for (target, ended) in together(set).await {
             if ended.is_err() {
                 // The final read shows how it stands.
-                self.notes
-                    .push(format!("{} could not be taken out again", target.name()));
+                let name = target.name();
+                self.notes.push(said!(
+                    "{name} could not be taken out again",
+                    "{name} 未能再次摘出"
+                ));
             }
         }
     }
 
     /// Holds for the gateway's time; which guard is bad for more than one of its samples, if one is. It never ends on a label that
     /// is not as set or cannot be read.
-    async fn hold(&mut self, scene: &Scene, door: &PodDoor<'_>) -> Option<String> {
+    async fn hold(&mut self, scene: &Scene, door: &PodDoor<'_>) -> Option<Said> {
         let (mut begin, mut corrections) = (Instant::now(), 0);
         let (mut bad_since, mut blind_since) = (None, None);
         loop {
@@ -181,10 +204,10 @@ impl Way<'_, '_> {
                     }
                 }
             }
-            let so_far = Span::seconds(elapsed(begin).0 / 1000);
+            let (so_far, hold) = (Span::seconds(elapsed(begin).0 / 1000), door.gateway.hold);
             scene.waiting(
                 StepId::Traffic,
-                format!("100 % held {so_far} of {}", door.gateway.hold),
+                said!("100 % held {so_far} of {hold}", "100 % 已保持 {so_far}/{hold}"),
             );
             scene.pause().await;
         }
@@ -198,16 +221,21 @@ impl Way<'_, '_> {
     ) -> bool {
         let (mut all, mut blind) = (true, false);
         for (target, look) in together(self.rising.iter().map(async |t| (*t, t.pod().await))).await {
-            let what = format!("{} has not its traffic back", target.name());
+            let what = target.without_traffic();
             match look {
                 Ok(pod) if target.is_as_before(&pod) => {}
                 Ok(pod) => {
                     all = false;
                     *corrections += 1;
-                    let found = format!("{} had {}", pod.id, target.shown_of(&pod));
+                    let (pod, label) = (&pod.id, target.shown_of(&pod));
+                    let found = said!(label; "{pod} had {label}", "{pod} 曾为 {label}");
                     let before = target.before.label.as_deref();
                     if *corrections > CORRECTIONS {
-                        let why = format!("{found}: something else changes it");
+                        let why = said!(
+                            found;
+                            "{found}: something else changes it",
+                            "{found}：有别处在改"
+                        );
                         self.lose(
                             &target.name(),
                             seen(StepId::Traffic, what, why, Some(target.by_hand())),
@@ -216,7 +244,8 @@ impl Way<'_, '_> {
                         let left = unread(StepId::Traffic, what, &error, Some(target.by_hand()));
                         self.lose(&target.name(), left);
                     } else {
-                        self.notes.push(format!("{found}: put right"));
+                        self.notes
+                            .push(said!(found; "{found}: put right", "{found}：已改正"));
                     }
                 }
                 Err(error) => {

@@ -184,11 +184,11 @@ async fn load_check(drivers: &Drivers, gateway: &PodGateway, seen: &[ServingSeen
     };
     Some(match load.map(|load| load.rest()) {
         Err(error) => refused(what, &error),
-        Ok(Ok(rest)) => check(what, CheckOutcome::Passed, rest, None),
+        Ok(Ok(rest)) => check(what, CheckOutcome::Passed, rest.en().to_owned(), None),
         Ok(Err(why)) => check(
             what,
             CheckOutcome::Warned,
-            why,
+            why.en().to_owned(),
             Some("recovery will not take the targets out of traffic while this is so"),
         ),
     })

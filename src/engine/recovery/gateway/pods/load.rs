@@ -5,7 +5,10 @@ use crate::{
         error::DriverError,
         kubernetes::{Kubernetes, Pod, Service},
     },
-    model::ids::Namespace,
+    model::{
+        ids::Namespace,
+        said::{Said, said},
+    },
 };
 
 /// What the Services have to carry their load with.
@@ -35,23 +38,28 @@ impl Load {
 
     /// Says what is left of each Service without the targets, or why that cannot carry the load: each of the rest would get more
     /// than twice its share.
-    pub(super) fn rest(&self) -> Result<String, String> {
+    pub(super) fn rest(&self) -> Result<Said, Said> {
         let mut shown = Vec::new();
         for (name, out, rest) in &self.services {
             let all = out + rest;
             if *rest == 0 {
-                return Err(format!(
-                    "Service {name}: {out} of {all} Ready pods would go: no other carries its load"
+                return Err(said!(
+                    "Service {name}: {out} of {all} Ready pods would go: no other carries its load",
+                    "Service {name}：{all} 个 Ready Pod 将摘 {out} 个：无其他 Pod 承载"
                 ));
             }
             if rest < out {
-                return Err(format!(
-                    "Service {name}: {out} of {all} Ready pods would go, and each of the other {rest} would get more than twice its share: the rest cannot carry the load"
+                return Err(said!(
+                    "Service {name}: {out} of {all} Ready pods would go, and each of the other {rest} would get more than twice its share: the rest cannot carry the load",
+                    "Service {name}：{all} 个 Ready Pod 将摘 {out} 个，其余 {rest} 个各自承载将超过两倍：承载不了"
                 ));
             }
-            shown.push(format!("{rest} of {all} Ready pods stay in Service {name}"));
+            shown.push(said!(
+                "{rest} of {all} Ready pods stay in Service {name}",
+                "Service {name} 留 {rest}/{all} 个 Ready Pod"
+            ));
         }
-        Ok(shown.join(", "))
+        Ok(Said::list(&shown))
     }
 }
 
@@ -63,10 +71,12 @@ mod tests {
         let services = services
             .iter()
             .map(|(name, out, rest)| ((*name).to_owned(), *out, *rest));
-        Load {
+        let load = Load {
             services: services.collect(),
-        }
-        .rest()
+        };
+        load.rest()
+            .map(|said| said.en().to_owned())
+            .map_err(|said| said.en().to_owned())
     }
 
     #[test]

@@ -24,6 +24,7 @@ use crate::{
         kubernetes::ServingSeen,
         playbook::PodGateway,
         recovery::{Leftover, StepId, StepState},
+        said::{Said, said},
         undo::ChangeIntent,
     },
 };
@@ -101,25 +102,36 @@ impl PodTarget<'_> {
     }
 
     /// A value that nobody of this run has set: not touched. A successor has what its template gives it, mostly no such label.
-    fn is_anothers(&self, pod: &Pod) -> Option<String> {
+    fn is_anothers(&self, pod: &Pod) -> Option<Said> {
         let now = pod.labels.get(self.key).map(String::as_str);
         let is_new = now.is_none() && pod.id.uid != self.before.pod.uid;
         let ours = is_new || now == Some(self.out) || now == self.before.label.as_deref();
         (!ours).then(|| {
             let (now, before) = (self.shown(now), self.shown(self.before.label.as_deref()));
-            format!("somebody else has changed it to {now} ({before} before the drill): not touched")
+            said!(
+                now, before;
+                "somebody else has changed it to {now} ({before} before the drill): not touched",
+                "已被他人改为 {now}（演练前 {before}）：未动"
+            )
         })
     }
 
     /// `serving=false`, or that there is no such label.
-    pub(super) fn shown(&self, value: Option<&str>) -> String {
+    pub(super) fn shown(&self, value: Option<&str>) -> Said {
+        let key = self.key;
         match value {
-            Some(value) => format!("{}={value}", self.key),
-            None => format!("no label {}", self.key),
+            Some(value) => Said::as_it_is(format!("{key}={value}")),
+            None => said!("no label {key}", "无标签 {key}"),
         }
     }
 
-    pub(super) fn shown_of(&self, pod: &Pod) -> String {
+    /// That it takes no traffic yet.
+    fn without_traffic(&self) -> Said {
+        let name = &self.before.instance;
+        said!("{name} has not its traffic back", "{name} 未放回流量")
+    }
+
+    pub(super) fn shown_of(&self, pod: &Pod) -> Said {
         self.shown(pod.labels.get(self.key).map(String::as_str))
     }
 
@@ -138,11 +150,12 @@ impl PodTarget<'_> {
     }
 
     pub(super) fn unread(&self, step: StepId, error: &DriverError) -> Leftover {
-        let what = format!("label {} of {}'s pod", self.key, self.before.instance);
+        let (key, instance) = (self.key, &self.before.instance);
+        let what = said!("label {key} of {instance}'s pod", "{instance} 的 Pod 标签 {key}");
         match error {
             // It was read: there is none, or there are several.
             DriverError::NotThere { .. } | DriverError::Conflict { .. } => {
-                seen(step, what, error.to_string(), Some(self.by_hand()))
+                seen(step, what, error.said(), Some(self.by_hand()))
             }
             _ => unread(step, what, error, Some(self.by_hand())),
         }
@@ -167,6 +180,7 @@ impl PodTarget<'_> {
             }
             if let Some(answer) = self.is_anothers(&pod) {
                 let what = format!("label {} of {}", self.key, pod.id);
+                let answer = answer.en().to_owned();
                 return Err(DriverError::Conflict { what, answer });
             }
             if intended.as_ref() != Some(&pod.id) {
@@ -209,7 +223,10 @@ pub(super) async fn drain(scene: &Scene, door: &PodDoor<'_>) -> StepEnd {
     if door.targets.is_empty() {
         return StepEnd::new(
             StepState::Nothing,
-            "not drained: the snapshot has no pod of the gateway",
+            said!(
+                "not drained: the snapshot has no pod of the gateway",
+                "未摘流：快照中没有网关的 Pod"
+            ),
         );
     }
     let deadline = scene.deadline();
@@ -219,7 +236,7 @@ pub(super) async fn drain(scene: &Scene, door: &PodDoor<'_>) -> StepEnd {
         match look {
             Ok(pod) => found.push((target, pod)),
             Err(error) => {
-                lines.push(error.to_string());
+                lines.push(error.said());
                 leftovers.push(target.unread(StepId::Drain, &error));
             }
         }
@@ -227,14 +244,17 @@ pub(super) async fn drain(scene: &Scene, door: &PodDoor<'_>) -> StepEnd {
     let services = match door.services(scene, deadline).await {
         Ok(services) => services,
         Err(error) => {
-            lines.push(format!("not drained: {error}"));
-            return StepEnd::of(StepState::Nothing, lines.join("; "), leftovers);
+            lines.push(not_drained(&error.said()));
+            return StepEnd::of(StepState::Nothing, Said::sentences(&lines), leftovers);
         }
     };
     found.retain(|(_, pod)| is_in(&services, pod));
     if found.is_empty() {
-        lines.push("the targets are in no Service already".into());
-        return StepEnd::of(StepState::Nothing, lines.join("; "), leftovers);
+        lines.push(said!(
+            "the targets are in no Service already",
+            "目标已不在任何 Service 中"
+        ));
+        return StepEnd::of(StepState::Nothing, Said::sentences(&lines), leftovers);
     }
     let uids = found.iter().map(|(_, pod)| pod.id.uid.clone()).collect();
     let PodPlace {
@@ -246,12 +266,12 @@ pub(super) async fn drain(scene: &Scene, door: &PodDoor<'_>) -> StepEnd {
     {
         Ok(Ok(rest)) => rest,
         Ok(Err(why)) => {
-            lines.push(format!("not drained: {why}"));
-            return StepEnd::of(StepState::Nothing, lines.join("; "), leftovers);
+            lines.push(not_drained(&why));
+            return StepEnd::of(StepState::Nothing, Said::sentences(&lines), leftovers);
         }
         Err(error) => {
-            lines.push(format!("not drained: {error}"));
-            return StepEnd::of(StepState::Nothing, lines.join("; "), leftovers);
+            lines.push(not_drained(&error.said()));
+            return StepEnd::of(StepState::Nothing, Said::sentences(&lines), leftovers);
         }
     };
     let out = Some(door.gateway.out.as_str());
@@ -259,19 +279,24 @@ pub(super) async fn drain(scene: &Scene, door: &PodDoor<'_>) -> StepEnd {
         .iter()
         .map(async |(target, pod)| (target, pod, target.set(scene, out, deadline).await));
     for (target, pod, ended) in together(set).await {
-        lines.push(format!(
-            "{} {} → {}",
-            pod.id,
-            target.shown_of(pod),
-            target.shown(out)
+        let pod_id = &pod.id;
+        lines.push(said!(
+            from = target.shown_of(pod), to = target.shown(out);
+            "{pod_id} {from} → {to}",
+            "{pod_id} {from} → {to}"
         ));
         if let Err(error) = ended {
-            let what = format!("{} still takes traffic", target.name());
+            let name = target.name();
+            let what = said!("{name} still takes traffic", "{name} 仍在接流量");
             leftovers.push(unread(StepId::Drain, what, &error, Some(target.set_by_hand(out))));
         }
     }
     lines.push(rest);
-    StepEnd::of(StepState::Done, lines.join("; "), leftovers)
+    StepEnd::of(StepState::Done, Said::sentences(&lines), leftovers)
+}
+
+fn not_drained(why: &Said) -> Said {
+    said!(why; "not drained: {why}", "未摘流：{why}")
 }
 
 /// Labels that are not as before, and pods that are missing or not Ready.
@@ -281,10 +306,11 @@ pub(super) async fn differences(scene: &Scene, door: &PodDoor<'_>, step: StepId)
         match look {
             Err(error) => left.push(target.unread(step, &error)),
             Ok(pod) if !target.is_as_before(&pod) => {
-                let what = format!("{}: {}", pod.id, target.shown_of(&pod));
-                let before = target.before.label.as_deref();
+                let (id, before) = (&pod.id, target.shown(target.before.label.as_deref()));
+                let what = said!(label = target.shown_of(&pod); "{id}: {label}", "{id}：{label}");
                 let why = target.is_anothers(&pod);
-                let why = why.unwrap_or_else(|| format!("before the drill: {}", target.shown(before)));
+                let why =
+                    why.unwrap_or_else(|| said!(before; "before the drill: {before}", "演练前：{before}"));
                 left.push(seen(step, what, why, Some(target.by_hand())));
             }
             Ok(_) => left.extend(missing_or_unready(scene, step, &target.place, target.before.ready).await),

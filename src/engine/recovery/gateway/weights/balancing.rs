@@ -10,6 +10,7 @@ use crate::{
     engine::recovery::{Scene, by_hand},
     model::{
         ids::InstanceName,
+        said::Said,
         snapshot::{GatewayServer, GatewayState},
     },
 };
@@ -46,7 +47,7 @@ impl Balancing<'_> {
         deadline: Instant,
         before: &[&GatewayServer],
         servers: &[Server],
-    ) -> Result<String, String> {
+    ) -> Result<Said, Said> {
         match self {
             Balancing::Haproxy(haproxy) => {
                 // Without its sessions the weights decide.
@@ -55,13 +56,13 @@ impl Balancing<'_> {
             }
             Balancing::Route(route) => {
                 let rest = scene.persist(deadline, || route.rest(before)).await;
-                rest.unwrap_or_else(|error| Err(error.to_string()))
+                rest.unwrap_or_else(|error| Err(error.said()))
             }
         }
     }
 
     /// What of the targets is not where it was, beside their weights and states.
-    pub(super) async fn displaced(&self) -> Result<Vec<String>, DriverError> {
+    pub(super) async fn displaced(&self) -> Result<Vec<Said>, DriverError> {
         match self {
             Balancing::Haproxy(_) => Ok(Vec::new()),
             Balancing::Route(route) => route.displaced().await,

@@ -11,6 +11,7 @@ use crate::{
         kubernetes::RouteSeen,
         plan::Plan,
         playbook::{Gateway, RouteGateway},
+        said::Said,
         snapshot::{GatewayServer, GatewayState},
     },
 };
@@ -39,7 +40,7 @@ async fn balancer(
     drivers: &Drivers,
     socket: &str,
     backend: &str,
-) -> Result<(Vec<GatewayServer>, Result<String, String>), DriverError> {
+) -> Result<(Vec<GatewayServer>, Result<Said, Said>), DriverError> {
     let haproxy = drivers.haproxy(socket, backend)?;
     let servers = haproxy.servers().await?;
     let targets = plan.drill.targets.instances.iter().map(async |instance| {
@@ -111,7 +112,7 @@ pub(in crate::engine::recovery) async fn read_route(plan: &Plan, drivers: &Drive
 fn balancer_part(
     what: String,
     found: Vec<GatewayServer>,
-    carries: Result<String, String>,
+    carries: Result<Said, Said>,
 ) -> Part<GatewayServer> {
     let shown: Vec<String> = found
         .iter()
@@ -130,14 +131,14 @@ fn balancer_part(
         Err(why) => (
             CheckOutcome::Warned,
             Some("recovery will not take the targets out of traffic while this is so"),
-            why,
+            why.en().to_owned(),
         ),
         Ok(rest) if found.iter().any(is_out) => (
             CheckOutcome::Warned,
             Some("a target takes no traffic already; recovery will leave it so"),
-            format!("without them {rest}"),
+            format!("without them {}", rest.en()),
         ),
-        Ok(rest) => (CheckOutcome::Passed, None, format!("without them {rest}")),
+        Ok(rest) => (CheckOutcome::Passed, None, format!("without them {}", rest.en())),
     };
     let shown = format!("{}; {rest}", shown.join(", "));
     Part {

@@ -2,7 +2,10 @@
 
 use crate::{
     drivers::haproxy::{Carries, Server},
-    model::snapshot::GatewayServer,
+    model::{
+        said::{Said, said},
+        snapshot::GatewayServer,
+    },
 };
 
 /// Says what the rest has, or why it cannot carry the load, with the numbers.
@@ -14,14 +17,17 @@ pub(super) fn can_carry(
     before: &[&GatewayServer],
     servers: &[Server],
     carries: Option<&[Carries]>,
-) -> Result<String, String> {
+) -> Result<Said, Said> {
     let is_target = |s: &Server| before.iter().any(|b| b.instance.as_str() == s.name);
     let (out, rest): (Vec<&Server>, Vec<&Server>) =
         servers.iter().filter(|s| s.serves()).partition(|s| is_target(s));
     let weight = |servers: &[&Server]| servers.iter().map(|s| u64::from(s.weight)).sum::<u64>();
     let (all, targets) = (weight(&rest), weight(&out));
     if rest.is_empty() {
-        return Err("no other server takes traffic: the rest cannot carry the load".into());
+        return Err(said!(
+            "no other server takes traffic: the rest cannot carry the load",
+            "没有其他节点接流量：承载不了"
+        ));
     }
     let carried = |s: &Server| carries?.iter().find(|c| c.name == s.name);
     let sessions: u64 = out
@@ -35,21 +41,25 @@ pub(super) fn can_carry(
         let limit = carried(server).and_then(|c| c.limit);
         let part = (sessions * u64::from(server.weight)).div_ceil(all);
         if let Some(limit) = limit.filter(|limit| part > *limit) {
-            return Err(format!(
-                "{} would get {part} of {sessions} sessions (weight {} of {all}) and may have {limit}: the rest cannot \
-                 carry the load",
-                server.name, server.weight
+            let (name, weight) = (&server.name, server.weight);
+            return Err(said!(
+                "{name} would get {part} of {sessions} sessions (weight {weight} of {all}) and may have {limit}: the rest cannot carry the load",
+                "{name} 将分到 {part}/{sessions} 个会话（权重 {weight}/{all}），上限 {limit}：承载不了"
             ));
         }
         room = room.zip(limit).map(|(room, limit)| room + limit);
     }
-    let serve = format!("{} serve", rest.len());
+    let serve = rest.len();
     match room {
-        Some(room) => Ok(format!("{serve} {sessions} sessions, have room for {room}")),
-        None if all < targets => Err(format!(
-            "the rest has weight {all}, the targets {targets}: it cannot carry the load"
+        Some(room) => Ok(said!(
+            "{serve} serve {sessions} sessions, have room for {room}",
+            "其余 {serve} 个承载 {sessions} 个会话，可容 {room} 个"
         )),
-        None => Ok(serve),
+        None if all < targets => Err(said!(
+            "the rest has weight {all}, the targets {targets}: it cannot carry the load",
+            "其余权重 {all}，目标权重 {targets}：承载不了"
+        )),
+        None => Ok(said!("{serve} serve", "其余 {serve} 个在服务")),
     }
 }
 
@@ -86,6 +96,8 @@ mod tests {
             running: true,
         };
         can_carry(&[&before], servers, carries)
+            .map(|said| said.en().to_owned())
+            .map_err(|said| said.en().to_owned())
     }
 
     #[test]

@@ -25,6 +25,7 @@ use crate::{
         amount::Share,
         playbook::{Gateway, RouteGateway},
         recovery::{Leftover, StepId, StepState},
+        said::{Said, said},
         snapshot::{GatewayServer, GatewayState},
         time::Span,
     },
@@ -113,15 +114,18 @@ impl<'a> Balancer<'a> {
         })
     }
 
-    /// `: `-ready: what stands before a sentence about it.
-    fn prefix(&self) -> String {
-        self.name.map(|n| format!("{n}: ")).unwrap_or_default()
+    /// A sentence about it, with its name where there are several.
+    fn about(&self, said: Said) -> Said {
+        match self.name {
+            Some(name) => said!(said; "{name}: {said}", "{name}：{said}"),
+            None => said,
+        }
     }
 
     /// All of its targets, when it cannot be read.
     fn unread(&self, step: StepId, error: &DriverError) -> Vec<Leftover> {
         let left = |t: Target<'_>| {
-            let what = format!("weight and state of {}", t.place());
+            let what = said!(place = t.place(); "weight and state of {place}", "{place} 的权重与状态");
             unread(step, what, error, Some(t.by_hand()))
         };
         self.targets().map(left).collect()
@@ -131,7 +135,10 @@ impl<'a> Balancer<'a> {
 /// Takes the targets out of traffic, if the rest can carry the load.
 pub(super) async fn drain(scene: &Scene, door: &Door<'_>) -> StepEnd {
     if scene.snapshot.gateway.is_empty() {
-        let why = "not drained: the snapshot has no server of the gateway";
+        let why = said!(
+            "not drained: the snapshot has no server of the gateway",
+            "未摘流：快照中没有网关节点"
+        );
         return StepEnd::new(StepState::Nothing, why);
     }
     let deadline = scene.deadline();
@@ -141,7 +148,7 @@ pub(super) async fn drain(scene: &Scene, door: &Door<'_>) -> StepEnd {
         match look {
             Ok(servers) => readable.push((balancer, servers)),
             Err(error) => {
-                lines.push(error.to_string());
+                lines.push(error.said());
                 leftovers.extend(balancer.unread(StepId::Drain, &error));
             }
         }
@@ -152,10 +159,10 @@ pub(super) async fn drain(scene: &Scene, door: &Door<'_>) -> StepEnd {
             .balancing
             .rest(scene, deadline, &balancer.before, servers);
         match rest.await {
-            Ok(rest) => rests.push(format!("{}{rest}", balancer.prefix())),
+            Ok(rest) => rests.push(balancer.about(rest)),
             Err(why) => {
-                lines.push(format!("not drained: {}{why}", balancer.prefix()));
-                return StepEnd::of(StepState::Nothing, lines.join("; "), leftovers);
+                lines.push(said!(why = balancer.about(why); "not drained: {why}", "未摘流：{why}"));
+                return StepEnd::of(StepState::Nothing, Said::sentences(&lines), leftovers);
             }
         }
     }
@@ -165,19 +172,21 @@ pub(super) async fn drain(scene: &Scene, door: &Door<'_>) -> StepEnd {
     let set =
         together(out.map(async |(target, at)| (target, at, target.weigh(scene, 0, deadline).await))).await;
     if set.is_empty() && leftovers.is_empty() {
-        return StepEnd::new(StepState::Nothing, "the targets take no traffic already");
+        let out = said!("the targets take no traffic already", "目标已不接流量");
+        return StepEnd::new(StepState::Nothing, out);
     }
     let mut weights = Vec::new();
     for (target, at, ended) in set {
-        weights.push(format!("{} weight {at} → 0", target.name()));
+        let name = target.name();
+        weights.push(said!(name; "{name} weight {at} → 0", "{name} 权重 {at} → 0"));
         if let Err(error) = ended {
-            let what = format!("{} still takes traffic", target.name());
+            let what = said!(name; "{name} still takes traffic", "{name} 仍在接流量");
             leftovers.push(unread(StepId::Drain, what, &error, Some(target.set_by_hand(0))));
         }
     }
-    lines.extend((!weights.is_empty()).then(|| weights.join(", ")));
+    lines.extend((!weights.is_empty()).then(|| Said::list(&weights)));
     lines.extend(rests);
-    StepEnd::of(StepState::Done, lines.join("; "), leftovers)
+    StepEnd::of(StepState::Done, Said::sentences(&lines), leftovers)
 }
 
 /// The targets that take traffic, and their weights.
@@ -209,10 +218,12 @@ pub(super) async fn keep_out(scene: &Scene, door: &Door<'_>) -> Infallible {
                 continue;
             };
             if target.now(&servers).is_some_and(takes) {
-                scene.waiting(
-                    StepId::Pools,
-                    format!("{} came back by itself: taken out again", target.name()),
+                let detail = said!(
+                    name = target.name();
+                    "{name} came back by itself: taken out again",
+                    "{name} 自行回到流量：已再次摘出"
                 );
+                scene.waiting(StepId::Pools, detail);
                 // If it cannot be set now, the next round sees it again.
                 let _ = target.weigh(scene, 0, scene.deadline()).await;
             }
@@ -232,7 +243,8 @@ pub(super) async fn differences(scene: &Scene, door: &Door<'_>, step: StepId) ->
                 match scene.persist(scene.deadline(), look).await {
                     Err(error) => left.extend(balancer.unread(step, &error)),
                     Ok(displaced) => left.extend(displaced.into_iter().map(|why| {
-                        let what = format!("traffic of {}", balancer.balancing.backend());
+                        let backend = balancer.balancing.backend();
+                        let what = said!("traffic of {backend}", "{backend} 的流量");
                         seen(step, what, why, None)
                     })),
                 }
@@ -246,19 +258,31 @@ fn difference(step: StepId, target: Target<'_>, servers: &[Server]) -> Option<Le
     let before = target.before;
     if target.is_as_before(servers) {
         return target.is_down(servers).then(|| {
-            let what = format!("{} is DOWN", target.place());
-            seen(step, what, "its health check fails; before, it was up", None)
+            let what = said!(place = target.place(); "{place} is DOWN", "{place} 为 DOWN");
+            let why = said!(
+                "its health check fails; before, it was up",
+                "健康检查不通过；演练前正常"
+            );
+            seen(step, what, why, None)
         });
     }
     let (what, why) = match target.now(servers) {
         Some(s) => (
-            format!("{}: weight {}, {:?}", target.place(), s.weight, s.state),
-            format!("before the drill: weight {}, {:?}", before.weight, before.state),
+            stands(&target.place(), s.weight, s.state),
+            stands(&said!("before the drill", "演练前"), before.weight, before.state),
         ),
         None => (
-            format!("{} is no longer in its backend", target.place()),
-            "it was there before the drill".to_owned(),
+            said!(
+                place = target.place();
+                "{place} is no longer in its backend",
+                "{place} 已不在其 backend 中"
+            ),
+            said!("it was there before the drill", "演练前还在"),
         ),
     };
     Some(seen(step, what, why, Some(target.by_hand())))
+}
+
+fn stands(who: &Said, weight: u32, state: GatewayState) -> Said {
+    said!(who; "{who}: weight {weight}, {state:?}", "{who}：权重 {weight}，{state:?}")
 }

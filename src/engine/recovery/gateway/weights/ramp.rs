@@ -15,6 +15,7 @@ use crate::{
     model::{
         amount::Share,
         recovery::{Leftover, StepId, StepState},
+        said::{Said, said},
         snapshot::GatewayState,
         time::Span,
     },
@@ -36,7 +37,8 @@ pub(in crate::engine::recovery::gateway) async fn back(scene: &Scene, door: &Doo
         climb.begin(look, &mut differing, &mut rising);
     }
     if differing.is_empty() && climb.lost.is_empty() {
-        return StepEnd::new(StepState::Nothing, "weights and states are as before");
+        let same = said!("weights and states are as before", "权重与状态与演练前一致");
+        return StepEnd::new(StepState::Nothing, same);
     }
     climb.up(scene, door, rising).await;
     differing.retain(|t| !climb.given_up.contains(&t.name()));
@@ -45,28 +47,31 @@ pub(in crate::engine::recovery::gateway) async fn back(scene: &Scene, door: &Doo
         None => climb.lost.extend(restore(scene, &differing).await),
     }
     if climb.lost.is_empty() {
-        let weights = differing
-            .iter()
-            .map(|t| format!("{} weight {}", t.name(), t.before.weight));
+        let weights = differing.iter().map(|t| {
+            let weight = t.before.weight;
+            said!(name = t.name(); "{name} weight {weight}", "{name} 权重 {weight}")
+        });
         let took = Span::seconds(elapsed(begin).0 / 1000);
-        let weights: Vec<String> = weights.collect();
-        climb.notes.insert(0, format!("{} in {took}", weights.join(", ")));
+        let weights = Said::list(&weights.collect::<Vec<_>>());
+        climb
+            .notes
+            .insert(0, said!(weights; "{weights} in {took}", "{weights}，用时 {took}"));
     }
-    StepEnd::of(StepState::Done, climb.notes.join("; "), climb.lost)
+    StepEnd::of(StepState::Done, Said::sentences(&climb.notes), climb.lost)
 }
 
 /// The way up.
 #[derive(Default)]
 pub(super) struct Climb {
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<Said>,
     /// What a load balancer did not do.
     pub(super) lost: Vec<Leftover>,
     /// The targets of those.
-    given_up: Vec<String>,
+    given_up: Vec<Said>,
     /// How often a weight was not the one that was set.
     pub(super) corrections: u32,
     /// Why the way up ended before its last stage.
-    stopped: Option<String>,
+    stopped: Option<Said>,
 }
 
 /// A target on its way up, and the weight that it has now.
@@ -86,7 +91,7 @@ impl Climb {
         let servers = match look {
             Ok(servers) => servers,
             Err(error) => {
-                self.notes.push(error.to_string());
+                self.notes.push(error.said());
                 self.lost.extend(balancer.unread(StepId::Traffic, &error));
                 return;
             }
@@ -96,10 +101,11 @@ impl Climb {
             let now = target.now(&servers);
             let (before, initial) = (target.before, now.map(|s| s.initial_weight));
             if let Some(initial) = initial.filter(|i| *i != before.initial_weight) {
-                self.notes.push(format!(
-                    "{} was configured with weight {} and is now with {initial}",
-                    target.name(),
-                    before.initial_weight
+                let was = before.initial_weight;
+                self.notes.push(said!(
+                    name = target.name();
+                    "{name} was configured with weight {was} and is now with {initial}",
+                    "{name} 的配置权重原为 {was}，现为 {initial}"
                 ));
             }
             // Servers that took no traffic before the drill are only put back as they were, at the end.
@@ -114,11 +120,14 @@ impl Climb {
         if rising.is_empty() {
             return;
         }
-        let gated = calm(scene, "guard before traffic returns").await;
+        let before = said!("guard before traffic returns", "放流前守护未成立");
+        let gated = calm(scene, before).await;
         if let Err(which) = &gated {
             // Waiting longer would only keep capacity away from a system that may be short of it.
-            self.notes.push(format!(
-                "the guard did not hold before traffic came back: {which}"
+            self.notes.push(said!(
+                which;
+                "the guard did not hold before traffic came back: {which}",
+                "放流前守护未成立：{which}"
             ));
         }
         for share in stages(door.ramp) {
@@ -134,10 +143,19 @@ impl Climb {
                 if gated.is_err() {
                     break;
                 }
-                self.notes.push(format!("at {share} the guard was bad: {which}"));
+                self.notes.push(said!(
+                    which;
+                    "at {share} the guard was bad: {which}",
+                    "{share} 时守护越限：{which}"
+                ));
                 self.step_back(scene, &mut rising, &lower).await;
-                if tries == TRIES || calm(scene, "guard after stepping back").await.is_err() {
-                    self.stopped = Some(format!("the guard is bad at {share}: {which}"));
+                let after = said!("guard after stepping back", "退回后守护未成立");
+                if tries == TRIES || calm(scene, after).await.is_err() {
+                    self.stopped = Some(said!(
+                        which;
+                        "the guard is bad at {share}: {which}",
+                        "{share} 时守护越限：{which}"
+                    ));
                     return;
                 }
             }
@@ -151,7 +169,7 @@ impl Climb {
         let raised = together(lower.map(async |r| (r.target, r.target.admit(scene, to(r)).await))).await;
         for (target, ended) in &raised {
             if let Err(error) = ended {
-                let what = format!("{} has not all of its traffic back", target.name());
+                let what = target.without_all_traffic();
                 self.give_up(
                     rising,
                     target,
@@ -171,8 +189,11 @@ impl Climb {
             r.at = below.map_or(r.at, |l| l.at);
             // The weight below is safer than none: if it cannot be set, the final read shows it.
             if r.target.weigh(scene, r.at, scene.deadline()).await.is_err() {
-                self.notes
-                    .push(format!("{} could not be lowered", r.target.name()));
+                self.notes.push(said!(
+                    name = r.target.name();
+                    "{name} could not be lowered",
+                    "{name} 的权重未能调低"
+                ));
             }
         }
     }
@@ -181,7 +202,8 @@ impl Climb {
     pub(super) fn give_up(&mut self, rising: &mut Vec<Rising<'_>>, target: &Target<'_>, left: Leftover) {
         let name = target.name();
         rising.retain(|r| r.target.name() != name);
-        self.notes.push(format!("{}: {}", left.what, left.why));
+        self.notes
+            .push(said!(what = left.what, why = left.why; "{what}: {why}", "{what}：{why}"));
         self.given_up.push(name);
         self.lost.push(left);
     }
@@ -211,15 +233,15 @@ fn stage_weight(weight: u32, share: Share) -> u32 {
 async fn restore(scene: &Scene, differing: &[Target<'_>]) -> Vec<Leftover> {
     let put_back = differing.iter().map(async |target| {
         let error = target.admit(scene, target.before.weight).await.err()?;
-        let what = format!("weight and state of {}", target.place());
+        let what = said!(place = target.place(); "weight and state of {place}", "{place} 的权重与状态");
         Some(unread(StepId::Traffic, what, &error, Some(target.by_hand())))
     });
     together(put_back).await.into_iter().flatten().collect()
 }
 
-fn partly(target: &Target<'_>, why: &str) -> Leftover {
-    let what = format!("{} has not all of its traffic back", target.name());
-    seen(StepId::Traffic, what, why, Some(target.by_hand()))
+fn partly(target: &Target<'_>, why: &Said) -> Leftover {
+    let what = target.without_all_traffic();
+    seen(StepId::Traffic, what, why.clone(), Some(target.by_hand()))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::{
         ids::{InstanceName, Namespace},
         kubernetes::{BackendSeen, RouteSeen},
         playbook::RouteGateway,
+        said::{Said, said},
         snapshot::{GatewayServer, GatewayState},
     },
 };
@@ -114,7 +115,7 @@ impl<'a> Route<'a> {
     }
 
     /// Targets that fewer rules send to than before the drill: a weight as before in the others is not all of their traffic.
-    pub(super) async fn displaced(&self) -> Result<Vec<String>, DriverError> {
+    pub(super) async fn displaced(&self) -> Result<Vec<Said>, DriverError> {
         let Some(before) = self.before else {
             return Ok(Vec::new());
         };
@@ -124,9 +125,10 @@ impl<'a> Route<'a> {
             let was = before.backends.iter().filter(|b| b.instance == *instance).count();
             let is = route.places(&service).count();
             (is < was).then(|| {
-                format!(
-                    "{is} rules of {} send to Service {service}, {was} before the drill",
-                    self.shown()
+                let route = self.shown();
+                said!(
+                    "{is} rules of {route} send to Service {service}, {was} before the drill",
+                    "{route} 有 {is} 条规则指向 Service {service}，演练前 {was} 条"
                 )
             })
         });
@@ -134,10 +136,7 @@ impl<'a> Route<'a> {
     }
 
     /// What is left of each rule that sends to a target. A Service without a Ready pod carries nothing.
-    pub(super) async fn rest(
-        &self,
-        before: &[&GatewayServer],
-    ) -> Result<Result<String, String>, DriverError> {
+    pub(super) async fn rest(&self, before: &[&GatewayServer]) -> Result<Result<Said, Said>, DriverError> {
         let route = self.read().await?;
         let services: Vec<(String, &InstanceName)> =
             self.targets.iter().map(|i| (self.service(i), i)).collect();
@@ -172,7 +171,7 @@ impl<'a> Route<'a> {
                 Err(why) => return Ok(Err(why)),
             }
         }
-        Ok(Ok(shown.join(", ")))
+        Ok(Ok(Said::list(&shown)))
     }
 
     async fn has_ready_pods(&self, service: &str) -> Result<bool, DriverError> {

@@ -6,6 +6,7 @@ use crate::{
     drivers::{error::DriverError, haproxy::Server},
     engine::recovery::Scene,
     model::{
+        said::{Said, said},
         snapshot::{GatewayServer, GatewayState},
         undo::ChangeIntent,
     },
@@ -22,20 +23,26 @@ pub(super) struct Target<'d> {
 
 impl Target<'_> {
     /// `order-0`, or `order-0 at lb-b` where there are several load balancers.
-    pub(super) fn name(&self) -> String {
+    pub(super) fn name(&self) -> Said {
+        let instance = &self.before.instance;
         match self.balancer.name {
-            Some(at) => format!("{} at {at}", self.before.instance),
-            None => self.before.instance.to_string(),
+            Some(at) => said!("{instance} at {at}", "{at} 上的 {instance}"),
+            None => Said::as_it_is(instance.to_string()),
         }
     }
 
+    /// That it takes less traffic than before.
+    pub(super) fn without_all_traffic(&self) -> Said {
+        said!(name = self.name(); "{name} has not all of its traffic back", "{name} 流量未全部放回")
+    }
+
     /// `order-0 at the gateway`, or `order-0 at lb-b`.
-    pub(super) fn place(&self) -> String {
-        format!(
-            "{} at {}",
-            self.before.instance,
-            self.balancer.name.unwrap_or("the gateway")
-        )
+    pub(super) fn place(&self) -> Said {
+        let instance = &self.before.instance;
+        match self.balancer.name {
+            Some(at) => said!("{instance} at {at}", "{at} 上的 {instance}"),
+            None => said!("{instance} at the gateway", "网关上的 {instance}"),
+        }
     }
 
     pub(super) fn now<'s>(&self, servers: &'s [Server]) -> Option<&'s Server> {
@@ -141,7 +148,11 @@ impl Target<'_> {
             return Ok(());
         }
         Err(DriverError::Conflict {
-            what: format!("{what} of {}/{}", self.balancer.balancing.backend(), self.name()),
+            what: format!(
+                "{what} of {}/{}",
+                self.balancer.balancing.backend(),
+                self.name().en()
+            ),
             answer: "accepted, and not so when read back".into(),
         })
     }

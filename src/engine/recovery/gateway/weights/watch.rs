@@ -3,9 +3,14 @@
 use tokio::time::Instant;
 
 use crate::{
-    drivers::error::DriverError,
+    drivers::{error::DriverError, haproxy::Server},
     engine::recovery::{Scene, elapsed, seen, together, unread},
-    model::{amount::Share, recovery::StepId, time::Span},
+    model::{
+        amount::Share,
+        recovery::StepId,
+        said::{Said, said},
+        time::Span,
+    },
 };
 
 use super::{
@@ -21,7 +26,7 @@ pub(super) enum Watched {
     /// The guard held for the whole time, with the weights of the stage.
     Held,
     /// Which guard is bad.
-    Bad(String),
+    Bad(Said),
 }
 
 /// Holds a stage; tells which guard is bad for more than one of its samples. A stage never ends on a bad one, nor on
@@ -59,7 +64,13 @@ pub(super) async fn hold(
             }
         }
         let so_far = Span::seconds(elapsed(begin).0 / 1000);
-        scene.waiting(StepId::Traffic, format!("{share} held {so_far} of {hold}"));
+        scene.waiting(
+            StepId::Traffic,
+            said!(
+                "{share} held {so_far} of {hold}",
+                "{share} 已保持 {so_far}/{hold}"
+            ),
+        );
         scene.pause().await;
     }
 }
@@ -90,17 +101,20 @@ async fn are_in_place(
                 all = false;
                 climb.corrections += 1;
                 let found = match target.now(&servers) {
-                    Some(s) => format!(
-                        "{} had weight {}, {:?} and not {at}",
-                        target.name(),
-                        s.weight,
-                        s.state
+                    Some(Server { weight, state, .. }) => said!(
+                        name = target.name();
+                        "{name} had weight {weight}, {state:?} and not {at}",
+                        "{name} 曾为权重 {weight}，{state:?}，应为 {at}"
                     ),
-                    None => format!("{} was no longer in its backend", target.name()),
+                    None => said!(
+                        name = target.name();
+                        "{name} was no longer in its backend",
+                        "{name} 已不在其 backend 中"
+                    ),
                 };
                 if climb.corrections > CORRECTIONS || target.now(&servers).is_none() {
-                    let what = format!("{} has not all of its traffic back", target.name());
-                    let why = format!("{found}: something else changes it");
+                    let what = target.without_all_traffic();
+                    let why = said!(found; "{found}: something else changes it", "{found}：有别处在改");
                     climb.give_up(
                         rising,
                         &target,
@@ -109,7 +123,11 @@ async fn are_in_place(
                 } else if let Err(error) = target.admit(scene, at).await {
                     lose(climb, rising, &target, &error);
                 } else {
-                    climb.notes.push(format!("{found} (reloaded?): put right"));
+                    climb.notes.push(said!(
+                        found;
+                        "{found} (reloaded?): put right",
+                        "{found}（重载过？）：已改正"
+                    ));
                 }
             }
         }
@@ -121,7 +139,7 @@ async fn are_in_place(
 }
 
 fn lose(climb: &mut Climb, rising: &mut Vec<Rising<'_>>, target: &Target<'_>, error: &DriverError) {
-    let what = format!("{} has not all of its traffic back", target.name());
+    let what = target.without_all_traffic();
     climb.give_up(
         rising,
         target,

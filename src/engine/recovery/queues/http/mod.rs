@@ -12,13 +12,14 @@ use crate::{
     engine::recovery::{Scene, StepEnd, by_hand, seen, unread},
     model::{
         recovery::{Leftover, StepId, StepState},
+        said::{Said, said},
         snapshot::RetryQueueSeen,
         time::Span,
         undo::ChangeIntent,
     },
 };
 
-use super::{count, rate::back_at};
+use super::{backlog, rate::back_at, waiting};
 
 /// One queue's switch, and how it was before.
 pub(super) struct Switch<'a> {
@@ -63,9 +64,8 @@ impl Switch<'_> {
         Err(DriverError::Conflict {
             what: format!("PUT {}", self.url),
             answer: format!(
-                "accepted, but it reads held {}, rate {}",
-                now.held,
-                limit(now.rate)
+                "accepted, but it reads {}",
+                switch_stands(now.held, now.rate).en()
             ),
         })
     }
@@ -81,54 +81,51 @@ impl Switch<'_> {
 
     /// What is left of the queue's trouble at this reading.
     pub(super) fn leftover(&self, now: &QueueSeen) -> Option<Leftover> {
-        let switch = (!now.stands(self.before.held, self.before.rate)).then(|| {
-            format!(
-                "it was held {}, rate {}",
-                self.before.held,
-                limit(self.before.rate)
-            )
-        });
-        let over = (now.backlog > self.back_at()).then(|| {
-            format!(
-                "{} waiting, {} before",
-                count(now.backlog),
-                count(self.before.backlog)
-            )
-        });
-        let why: Vec<String> = switch.into_iter().chain(over).collect();
-        let what = format!(
-            "retry queue {} (held {}, rate {})",
-            self.url,
-            now.held,
-            limit(now.rate)
+        let before = self.before;
+        let switch = (!now.stands(before.held, before.rate))
+            .then(|| said!(was = switch_stands(before.held, before.rate); "it was {was}", "原为 {was}"));
+        let over = (now.backlog > self.back_at()).then(|| waiting(now.backlog, before.backlog));
+        let why: Vec<Said> = switch.into_iter().chain(over).collect();
+        let what = said!(
+            queue = self.what(), stands = switch_stands(now.held, now.rate);
+            "{queue} ({stands})",
+            "{queue}（{stands}）"
         );
-        (!why.is_empty()).then(|| seen(StepId::Release, what, why.join("; "), self.put_back_by_hand()))
+        (!why.is_empty()).then(|| {
+            let by_hand = self.put_back_by_hand();
+            seen(StepId::Release, what, Said::sentences(&why), by_hand)
+        })
     }
 
     pub(super) fn unread(&self, step: StepId, error: &DriverError) -> Leftover {
-        unread(
-            step,
-            format!("retry queue {}", self.url),
-            error,
-            self.put_back_by_hand(),
-        )
+        unread(step, self.what(), error, self.put_back_by_hand())
+    }
+
+    fn what(&self) -> Said {
+        let url = &self.url;
+        said!("retry queue {url}", "重试队列 {url}")
     }
 }
 
-fn limit(rate: Option<f64>) -> String {
-    rate.map_or_else(|| "unlimited".to_owned(), |r| format!("{r}/s"))
+/// `held false, rate 200/s`.
+fn switch_stands(held: bool, rate: Option<f64>) -> Said {
+    let rate = rate.map_or_else(
+        || said!("unlimited", "不限"),
+        |rate| Said::as_it_is(format!("{rate}/s")),
+    );
+    let zh = if held { "已暂停" } else { "未暂停" };
+    said!(rate, held = Said::new(held.to_string(), zh); "held {held}, rate {rate}", "{held}，限速 {rate}")
 }
 
 pub(super) async fn hold(scene: &Scene, queue: &Switch<'_>) -> Result<StepEnd, DriverError> {
     let now = queue.read(scene, scene.deadline()).await?;
-    let backlog = format!("backlog {}", count(now.backlog));
+    let backlog = backlog(now.backlog);
     if now.held {
-        let note = if queue.before.held {
-            ", held before the drill"
-        } else {
-            ""
+        let detail = match queue.before.held {
+            true => said!(backlog; "{backlog}, held before the drill", "{backlog}，演练前已暂停"),
+            false => backlog,
         };
-        return Ok(StepEnd::new(StepState::Held, format!("{backlog}{note}")));
+        return Ok(StepEnd::new(StepState::Held, detail));
     }
     if now.backlog <= queue.back_at() {
         return Ok(StepEnd::new(StepState::Nothing, backlog));
@@ -136,7 +133,11 @@ pub(super) async fn hold(scene: &Scene, queue: &Switch<'_>) -> Result<StepEnd, D
     Ok(match queue.set(scene, true, now.rate).await {
         Ok(()) => StepEnd::new(StepState::Held, backlog),
         Err(error) => {
-            let what = format!("retry queue {} is not held, {backlog}", queue.url);
+            let what = said!(
+                queue = queue.what(), backlog;
+                "{queue} is not held, {backlog}",
+                "{queue} 未暂停，{backlog}"
+            );
             let left = unread(StepId::Retry, what, &error, queue.by_hand(true, now.rate));
             StepEnd::failed(&error, left)
         }

@@ -5,12 +5,16 @@ use tokio::time::Instant;
 use crate::{
     drivers::{error::DriverError, retry_http::QueueSeen},
     engine::recovery::{
-        Scene, StepEnd, elapsed,
-        queues::{count, rate::Measured},
+        Scene, StepEnd,
+        queues::{
+            as_before, backlog, held_again, not_back,
+            rate::{Measured, under_way},
+            took,
+        },
     },
     model::{
         recovery::{StepId, StepState},
-        time::Span,
+        said::Said,
     },
 };
 
@@ -22,12 +26,9 @@ pub(in crate::engine::recovery::queues) async fn release(
 ) -> Result<StepEnd, DriverError> {
     let first = queue.read(scene, scene.deadline()).await?;
     if queue.leftover(&first).is_none() {
-        return Ok(StepEnd::new(
-            StepState::Nothing,
-            format!("backlog {}, as before", count(first.backlog)),
-        ));
+        return Ok(StepEnd::new(StepState::Nothing, as_before(first.backlog)));
     }
-    let mut followed = String::new();
+    let mut followed = None;
     // A queue that was held before the drill is not let go by it.
     if first.backlog > queue.back_at() && !queue.before.held {
         let (arrived, detail) = follow(scene, queue, first).await?;
@@ -37,25 +38,22 @@ pub(in crate::engine::recovery::queues) async fn release(
             let leftovers = queue.leftover(&now).into_iter().collect();
             return Ok(StepEnd::of(StepState::Failed, detail, leftovers));
         }
-        followed = detail;
+        followed = Some(detail);
     }
     let now = queue.read(scene, scene.deadline()).await?;
     if !now.stands(queue.before.held, queue.before.rate) {
         queue.set(scene, queue.before.held, queue.before.rate).await?;
     }
     let end = queue.read(scene, scene.deadline()).await?;
-    if followed.is_empty() {
-        followed = format!("backlog {}", count(end.backlog));
-    }
     Ok(StepEnd::of(
         StepState::Done,
-        followed,
+        followed.unwrap_or_else(|| backlog(end.backlog)),
         queue.leftover(&end).into_iter().collect(),
     ))
 }
 
 /// Follows the backlog down; holds again while a guard is bad. Tells whether it arrived, and the measured rate.
-async fn follow(scene: &Scene, queue: &Switch<'_>, first: QueueSeen) -> Result<(bool, String), DriverError> {
+async fn follow(scene: &Scene, queue: &Switch<'_>, first: QueueSeen) -> Result<(bool, Said), DriverError> {
     let begin = Instant::now();
     let deadline = begin + queue.within.into();
     queue.set(scene, false, Some(queue.rate)).await?;
@@ -64,35 +62,19 @@ async fn follow(scene: &Scene, queue: &Switch<'_>, first: QueueSeen) -> Result<(
     loop {
         let now = queue.read(scene, scene.deadline()).await?;
         let moved = now.released.saturating_sub(from);
-        let detail = format!(
-            "backlog {} → {} at {} of {}/s",
-            count(first.backlog),
-            count(now.backlog),
-            rate.told(moved, 0.2),
-            queue.rate
-        );
+        let detail = under_way((first.backlog, now.backlog), &rate.told(moved, 0.2), queue.rate);
         if now.backlog <= queue.back_at() {
-            return Ok((
-                true,
-                format!("{detail} in {}", Span::seconds(elapsed(begin).0 / 1000)),
-            ));
+            return Ok((true, took(&detail, begin)));
         }
         if Instant::now() >= deadline {
-            return Ok((
-                false,
-                format!(
-                    "{detail}; not back at {} within {}",
-                    count(queue.back_at()),
-                    queue.within
-                ),
-            ));
+            return Ok((false, detail.and(&not_back(queue.back_at(), queue.within))));
         }
         scene.waiting(StepId::Release, detail);
         if let Some(which) = scene.bus.guard_holds() {
             rate.rest(moved);
             queue.set(scene, true, Some(queue.rate)).await?;
             while scene.bus.guard_holds().is_some() && Instant::now() < deadline {
-                scene.waiting(StepId::Release, format!("held again, the guard is bad: {which}"));
+                scene.waiting(StepId::Release, held_again(&which));
                 scene.pause().await;
             }
             queue.set(scene, false, Some(queue.rate)).await?;

@@ -14,8 +14,15 @@ use crate::{
         error::DriverError,
         kafka::{Position, Weight},
     },
-    engine::recovery::{Scene, StepEnd, queues::count, seen},
-    model::recovery::{StepId, StepState},
+    engine::recovery::{
+        Scene, StepEnd,
+        queues::{backlog, rate::measured},
+        seen,
+    },
+    model::{
+        recovery::{StepId, StepState},
+        said::said,
+    },
 };
 
 use super::{COMMIT, LOOK, Topic, WINDOW, scale};
@@ -82,7 +89,7 @@ async fn held(scene: &Scene, topic: &Topic<'_>) -> Result<StepEnd, DriverError> 
     let now = loop {
         let now = topic.position(scene).await?;
         looks.push(&now);
-        let backlog = format!("backlog {}", count(now.backlog()));
+        let backlog = backlog(now.backlog());
         if now.backlog() <= topic.back_at() {
             return Ok(StepEnd::new(StepState::Nothing, backlog));
         }
@@ -96,17 +103,26 @@ async fn held(scene: &Scene, topic: &Topic<'_>) -> Result<StepEnd, DriverError> 
         still,
         pace,
         bytes,
-        backlog,
+        backlog: left,
     } = come_to_rest(scene, topic, looks, topic.weight(&now).await).await?;
-    let (backlog, payers) = (format!("backlog {}", count(backlog)), topic.payers());
+    let (backlog, payers) = (backlog(left), topic.payers());
     if still {
-        let detail = format!("{backlog}, {pace:.1}/s measured; {payers} at {bytes} B/s");
+        let detail = said!(
+            backlog, pace = measured(pace);
+            "{backlog}, {pace}; {payers} at {bytes} B/s",
+            "{backlog}，{pace}；{payers} 限 {bytes} B/s"
+        );
         return Ok(StepEnd::new(StepState::Held, detail));
     }
-    let why = format!(
-        "its consumers go on at {pace:.1}/s under a quota of {bytes} B/s for {payers}; another quota stands above it, or they have other client ids: name `user` and `clients` in the drill"
+    let why = said!(
+        "its consumers go on at {pace:.1}/s under a quota of {bytes} B/s for {payers}; another quota stands above it, or they have other client ids: name `user` and `clients` in the drill",
+        "{payers} 限 {bytes} B/s 后仍以 {pace:.1}/s 消费；可能另有优先的配额，或 client id 不同：请在演练中写明 `user` 与 `clients`"
     );
-    let what = format!("{} is not held, {backlog}", topic.what());
+    let what = said!(
+        topic = topic.what(), backlog;
+        "{topic} is not held, {backlog}",
+        "{topic} 未暂停，{backlog}"
+    );
     let left = seen(StepId::Retry, what, why.clone(), None);
     Ok(StepEnd::of(StepState::Failed, why, vec![left]))
 }
@@ -151,7 +167,11 @@ async fn come_to_rest(
                 backlog: now.backlog(),
             });
         }
-        let detail = format!("backlog {}, {pace:.1}/s measured", count(now.backlog()));
+        let detail = said!(
+            backlog = backlog(now.backlog()), pace = measured(pace);
+            "{backlog}, {pace}",
+            "{backlog}，{pace}"
+        );
         scene.working(StepId::Retry, detail);
     }
 }

@@ -28,13 +28,14 @@ use crate::{
         playbook::KafkaQueue,
         quota::QuotaSeen,
         recovery::{Leftover, StepId},
+        said::{Said, said},
         snapshot::RetryQueueSeen,
         undo::ChangeIntent,
     },
 };
 
 use self::scale::Scale;
-use super::{count, rate::back_at};
+use super::{rate::back_at, waiting};
 
 /// Between two looks at offsets.
 pub(super) const LOOK: Duration = Duration::from_millis(500);
@@ -60,14 +61,17 @@ pub(super) struct Topic<'a> {
 }
 
 impl Topic<'_> {
-    pub(super) fn what(&self) -> String {
+    pub(super) fn what(&self) -> Said {
         let KafkaQueue {
             cluster,
             topic,
             group,
             ..
         } = self.queue;
-        format!("retry topic {topic} of group {group} at Kafka {cluster}")
+        said!(
+            "retry topic {topic} of group {group} at Kafka {cluster}",
+            "Kafka {cluster} 中消费组 {group} 的重试主题 {topic}"
+        )
     }
 
     pub(super) fn back_at(&self) -> u64 {
@@ -194,13 +198,17 @@ impl Topic<'_> {
             None => Vec::new(),
         };
         for before in &self.before.quotas {
-            let what = format!("quota of {} at Kafka {}", before.payer, self.queue.cluster);
+            let (payer, cluster) = (&before.payer, &self.queue.cluster);
+            let what = said!(
+                "quota of {payer} at Kafka {cluster}",
+                "Kafka {cluster} 中 {payer} 的配额"
+            );
             match self.quota(scene, before).await {
                 Ok(bytes) if bytes == before.bytes => {}
                 Ok(bytes) => {
                     let (what, why) = (
-                        format!("{what} ({})", rate(bytes)),
-                        format!("it was {}", rate(before.bytes)),
+                        said!(what, now = limit(bytes); "{what} ({now})", "{what}（{now}）"),
+                        said!(was = limit(before.bytes); "it was {was}", "原为 {was}"),
                     );
                     left.push(seen(StepId::Release, what, why, self.put_back_by_hand(before)));
                 }
@@ -213,11 +221,7 @@ impl Topic<'_> {
             }
         }
         if now.backlog() > self.back_at() {
-            let why = format!(
-                "{} waiting, {} before",
-                count(now.backlog()),
-                count(self.before.backlog)
-            );
+            let why = waiting(now.backlog(), self.before.backlog);
             left.push(seen(StepId::Release, self.what(), why, None));
         }
         left
@@ -242,7 +246,14 @@ impl Topic<'_> {
 
 /// A quota in words.
 pub(in crate::engine::recovery) fn rate(bytes: Option<f64>) -> String {
-    bytes.map_or_else(|| "none".to_owned(), |b| format!("{b} B/s"))
+    limit(bytes).en().to_owned()
+}
+
+fn limit(bytes: Option<f64>) -> Said {
+    bytes.map_or_else(
+        || said!("none", "无"),
+        |bytes| Said::as_it_is(format!("{bytes} B/s")),
+    )
 }
 
 /// What is not as before, or cannot be read.

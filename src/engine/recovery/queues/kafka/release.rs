@@ -7,11 +7,16 @@ use tokio::time::Instant;
 use crate::{
     drivers::{error::DriverError, kafka::Position},
     engine::recovery::{
-        Scene, StepEnd, elapsed,
-        queues::{count, rate::Measured},
+        Scene, StepEnd,
+        queues::{
+            as_before, backlog, held_again, not_back,
+            rate::{Measured, under_way},
+            took,
+        },
     },
     model::{
         recovery::{StepId, StepState},
+        said::{Said, said},
         time::Span,
     },
 };
@@ -40,15 +45,14 @@ pub(in crate::engine::recovery::queues) async fn release(
     };
     let stays = topic.cluster.may_land_for().is_none();
     if stays && topic.differences(scene, &first).await.is_empty() {
-        let detail = format!("backlog {}, as before", count(first.backlog()));
-        return Ok(StepEnd::new(StepState::Nothing, detail));
+        return Ok(StepEnd::new(StepState::Nothing, as_before(first.backlog())));
     }
     if let Some(scale) = &topic.scale
         && let Some(end) = scale::let_go(scene, topic, scale, &first).await?
     {
         return Ok(end);
     }
-    let mut followed = format!("backlog {}", count(first.backlog()));
+    let mut followed = backlog(first.backlog());
     if first.backlog() > topic.back_at() {
         let (arrived, detail) = follow(scene, topic, first).await?;
         if !arrived {
@@ -72,15 +76,17 @@ pub(in crate::engine::recovery::queues) async fn release(
 }
 
 /// Puts the quotas back, and looks again when a change that nobody answered can no longer take effect.
-async fn put_back(scene: &Scene, topic: &Topic<'_>, followed: &str) -> Result<(), DriverError> {
+async fn put_back(scene: &Scene, topic: &Topic<'_>, followed: &Said) -> Result<(), DriverError> {
     loop {
         topic.put_back(scene).await?;
         let Some(left) = topic.cluster.may_land_for() else {
             return Ok(());
         };
-        let detail = format!(
-            "{followed}; the quota is as before, but a change that nobody answered may still take effect for {}",
-            Span::seconds(left.as_secs() + 1)
+        let within = Span::seconds(left.as_secs() + 1);
+        let detail = said!(
+            followed;
+            "{followed}; the quota is as before, but a change that nobody answered may still take effect for {within}",
+            "{followed}；配额已还原，但未应答的改动在 {within} 内仍可能生效"
         );
         scene.waiting(StepId::Release, detail);
         tokio::time::sleep(left.min(LOOK)).await;
@@ -88,7 +94,7 @@ async fn put_back(scene: &Scene, topic: &Topic<'_>, followed: &str) -> Result<()
 }
 
 /// A consumer that the broker has muted stays so for up to a window after the quota is gone: its backlog grows meanwhile.
-async fn unmuted(scene: &Scene, topic: &Topic<'_>, followed: &str) -> Result<Position, DriverError> {
+async fn unmuted(scene: &Scene, topic: &Topic<'_>, followed: &Said) -> Result<Position, DriverError> {
     let begin = Instant::now();
     loop {
         let now = topic.position(scene).await?;
@@ -96,9 +102,10 @@ async fn unmuted(scene: &Scene, topic: &Topic<'_>, followed: &str) -> Result<Pos
             return Ok(now);
         }
         let left = Span::seconds((UNMUTED.saturating_sub(begin.elapsed())).as_secs());
-        let detail = format!(
-            "{followed}; the quota is as before, consumers that are muted stay so for up to {left} more: backlog {}",
-            count(now.backlog())
+        let detail = said!(
+            followed, backlog = backlog(now.backlog());
+            "{followed}; the quota is as before, consumers that are muted stay so for up to {left} more: {backlog}",
+            "{followed}；配额已还原，被静默的消费者至多还要 {left}：{backlog}"
         );
         scene.waiting(StepId::Release, detail);
         tokio::time::sleep(LOOK).await;
@@ -106,7 +113,7 @@ async fn unmuted(scene: &Scene, topic: &Topic<'_>, followed: &str) -> Result<Pos
 }
 
 /// Follows the backlog down; holds again while a guard is bad. Tells whether it arrived, and the measured rate.
-async fn follow(scene: &Scene, topic: &Topic<'_>, first: Position) -> Result<(bool, String), DriverError> {
+async fn follow(scene: &Scene, topic: &Topic<'_>, first: Position) -> Result<(bool, Said), DriverError> {
     let begin = Instant::now();
     let deadline = begin + topic.queue.within.into();
     let mut run = Run::starting(topic, first.clone(), &first).await;
@@ -114,25 +121,14 @@ async fn follow(scene: &Scene, topic: &Topic<'_>, first: Position) -> Result<(bo
     loop {
         let now = topic.position(scene).await?;
         looks.push(&now);
-        let detail = format!(
-            "backlog {} → {} at {} of {}/s{}",
-            count(first.backlog()),
-            count(now.backlog()),
-            run.measured(&now),
-            topic.queue.rate,
-            run.coarse()
-        );
+        let way = (first.backlog(), now.backlog());
+        let detail = run.coarsely(under_way(way, &run.measured(&now), topic.queue.rate));
         if now.backlog() <= topic.back_at() {
-            let took = Span::seconds(elapsed(begin).0 / 1000);
-            return Ok((true, format!("{detail} in {took}")));
+            return Ok((true, took(&detail, begin)));
         }
         if Instant::now() >= deadline {
-            let missing = format!(
-                "not back at {} within {}",
-                count(topic.back_at()),
-                topic.queue.within
-            );
-            return Ok((false, format!("{detail}; {missing}")));
+            let missing = not_back(topic.back_at(), topic.queue.within);
+            return Ok((false, detail.and(&missing)));
         }
         if scene.bus.guard_holds().is_some() {
             hold_again(scene, topic, &mut looks, deadline).await?;
@@ -157,7 +153,7 @@ async fn hold_again(
 ) -> Result<(), DriverError> {
     let mut set = 0.0;
     while let Some(which) = scene.bus.guard_holds().filter(|_| Instant::now() < deadline) {
-        scene.waiting(StepId::Release, format!("held again, the guard is bad: {which}"));
+        scene.waiting(StepId::Release, held_again(&which));
         let now = topic.position(scene).await?;
         looks.push(&now);
         let bytes = looks.hold(topic.weight(&now).await);
@@ -202,19 +198,21 @@ impl Run {
         }
     }
 
-    fn measured(&self, now: &Position) -> String {
+    fn measured(&self, now: &Position) -> Said {
         self.rate.told(now.moved_since(&self.from), WINDOW)
     }
 
-    /// Why a minute may stray from the rate, if it may.
-    fn coarse(&self) -> String {
-        let coarse = self.pace.coarse();
-        coarse.map_or_else(String::new, |seconds| {
-            format!(
-                " (in bursts of {seconds:.0} s: any minute may be {:.0} % off)",
-                seconds / 0.6
-            )
-        })
+    /// The same, and why a minute may stray from the rate, if it may.
+    fn coarsely(&self, detail: Said) -> Said {
+        let Some(seconds) = self.pace.coarse() else {
+            return detail;
+        };
+        let off = seconds / 0.6;
+        said!(
+            detail;
+            "{detail} (in bursts of {seconds:.0} s: any minute may be {off:.0} % off)",
+            "{detail}（一批 {seconds:.0} 秒的量：任一分钟可偏差 {off:.0} %）"
+        )
     }
 
     /// The next quota, if it differs enough from the last: each one is written down before it is set.

@@ -160,7 +160,7 @@ fn held_with_it(what: &str, beside: &BTreeMap<String, Smallest>) -> Option<Check
     let shown = format!(
         "{} other topics of the group are held with it: {}; {} waiting there",
         others.len(),
-        named(&others),
+        named(&others).en(),
         count(waiting)
     );
     let next = "they are let go at no rate, and must be back as well before all is clear; if they must flow meanwhile, give the retries a group of their own, or use the application's own switch";

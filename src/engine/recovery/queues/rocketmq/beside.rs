@@ -11,6 +11,7 @@ use crate::{
     model::{
         group::GroupSeen,
         recovery::{Leftover, StepId},
+        said::{Said, said},
     },
 };
 
@@ -80,26 +81,30 @@ impl Beside {
         self.waiting() > self.back_at
     }
 
-    pub(super) fn told(&self) -> String {
+    pub(super) fn told(&self) -> Said {
         let busy: BTreeSet<&str> = self.seen.values().flat_map(Smallest::busy).collect();
-        format!(
-            "{} waiting in the group's other topics ({}), {} before",
-            count(self.waiting()),
-            named(&busy),
-            count(self.before)
+        let (now, before) = (count(self.waiting()), count(self.before));
+        said!(
+            busy = named(&busy);
+            "{now} waiting in the group's other topics ({busy}), {before} before",
+            "该组其他主题（{busy}）有 {now} 条等待，演练前 {before} 条"
         )
     }
 
     /// What is over, and what is not known; a broker that is missing at this position is told by that.
-    fn leftovers(&self, what: &str, now: &Position) -> Vec<Leftover> {
+    fn leftovers(&self, what: &Said, now: &Position) -> Vec<Leftover> {
         let told = |broker: &String| now.missing.iter().any(|(missing, _)| missing == broker);
         let missing = self.missing.iter().filter(|(broker, _)| !told(broker));
         let unknown = missing.map(|(broker, error)| {
-            let what = format!("backlog of the other topics of {what} on {broker}");
+            let what = said!(
+                what;
+                "backlog of the other topics of {what} on {broker}",
+                "{broker} 上{what} 其他主题的积压"
+            );
             unread(StepId::Release, what, error, None)
         });
         let over = self.is_over().then(|| {
-            let what = format!("other topics of {what}");
+            let what = said!(what; "other topics of {what}", "{what} 的其他主题");
             seen(StepId::Release, what, self.told(), None)
         });
         unknown.chain(over).collect()
@@ -107,11 +112,12 @@ impl Beside {
 }
 
 /// The first of many names, and how many more.
-pub(super) fn named(topics: &BTreeSet<&str>) -> String {
+pub(super) fn named(topics: &BTreeSet<&str>) -> Said {
     let first: Vec<&str> = topics.iter().copied().take(5).collect();
-    match topics.len() - first.len() {
-        0 => first.join(", "),
-        more => format!("{} and {more} more", first.join(", ")),
+    let (more, first) = (topics.len() - first.len(), first.join(", "));
+    match more {
+        0 => Said::as_it_is(first),
+        more => said!("{first} and {more} more", "{first} 等，另有 {more} 个"),
     }
 }
 
@@ -218,14 +224,14 @@ mod tests {
                 let smallest = beside.seen.entry(broker.into()).or_default();
                 smallest.see(&look(&[("orders", 0, waiting)]));
             }
-            beside.leftovers("group g", &Position::default())
+            beside.leftovers(&"group g".into(), &Position::default())
         };
         assert_eq!(left(350, 0), vec![]);
         let over = left(300, 51);
         assert_eq!(over.len(), 1, "{over:?}");
-        assert_eq!(over[0].what, "other topics of group g");
+        assert_eq!(over[0].what.en(), "other topics of group g");
         assert_eq!(
-            over[0].why,
+            over[0].why.en(),
             "351 waiting in the group's other topics (orders), 100 before"
         );
     }
@@ -234,21 +240,21 @@ mod tests {
     fn other_topics_that_cannot_be_read_are_unknown_and_told_once() {
         let mut beside = Beside::new(&[group_at("a", 0)], 200.0);
         beside.missing.push(("a".into(), lost()));
-        let unknown = beside.leftovers("group g", &Position::default());
+        let unknown = beside.leftovers(&"group g".into(), &Position::default());
         assert_eq!(unknown.len(), 1, "{unknown:?}");
         assert_eq!(unknown[0].certainty, Certainty::Unknown);
         let missing = Position {
             missing: vec![("a".into(), lost())],
             ..Position::default()
         };
-        assert_eq!(beside.leftovers("group g", &missing), vec![]);
+        assert_eq!(beside.leftovers(&"group g".into(), &missing), vec![]);
     }
 
     #[test]
     fn many_topics_are_named_by_the_first_of_them() {
-        assert_eq!(named(&["a", "b"].into()), "a, b");
+        assert_eq!(named(&["a", "b"].into()).en(), "a, b");
         assert_eq!(
-            named(&["a", "b", "c", "d", "e", "f", "g"].into()),
+            named(&["a", "b", "c", "d", "e", "f", "g"].into()).en(),
             "a, b, c, d, e and 2 more"
         );
     }

@@ -9,6 +9,7 @@ use crate::{
     model::{
         group::GroupSeen,
         recovery::{Leftover, StepId},
+        said::{Said, said},
     },
 };
 
@@ -36,10 +37,10 @@ impl Group<'_> {
         let (what, topic) = (self.what(), &self.queue.topic);
         left.extend(self.unseen(StepId::Release, now));
         if now.backlog() > self.back_at() {
-            let why = format!(
-                "{} waiting in {topic}, {} before",
-                count(now.backlog()),
-                count(self.before.backlog)
+            let (is, was) = (count(now.backlog()), count(self.before.backlog));
+            let why = said!(
+                "{is} waiting in {topic}, {was} before",
+                "{topic} 有 {is} 条等待，演练前 {was} 条"
             );
             left.push(seen(StepId::Release, what, why, None));
         }
@@ -56,9 +57,13 @@ impl Group<'_> {
         let what = self.what_at(&at.broker);
         match scene.persist(deadline, || self.config(&at.broker)).await {
             Ok(now) if now.is_enabled() != at.enabled => {
-                let what = format!("{what} is switched {}", word(now.is_enabled()));
+                let what = said!(
+                    what, now = word(now.is_enabled());
+                    "{what} is switched {now}",
+                    "{what} 已被切为{now}"
+                );
                 let hand = self.by_hand(at, at.enabled, Some(&now)).await;
-                let why = format!("it was {}", word(at.enabled));
+                let why = said!(was = word(at.enabled); "it was {was}", "原为{was}");
                 (Some(seen(StepId::Release, what, why, hand)), None)
             }
             Ok(now) => {
@@ -85,7 +90,7 @@ impl Group<'_> {
 
 /// Nobody knows how a group stood at a broker that has joined since. On is as it is everywhere; off is never taken for well.
 fn joined_stands(
-    what: String,
+    what: Said,
     read: Result<GroupConfig, DriverError>,
     on_by_hand: Option<String>,
 ) -> Option<Leftover> {
@@ -93,16 +98,22 @@ fn joined_stands(
     match read {
         Ok(now) if now.is_enabled() => None,
         Ok(_) => {
-            let what = format!("{what} is switched off");
-            let why =
-                "the broker has joined since the snapshot was read: whether it was off before is not known";
+            let what = said!(what; "{what} is switched off", "{what} 为关");
+            let why = said!(
+                "the broker has joined since the snapshot was read: whether it was off before is not known",
+                "该 broker 在读取快照后才加入：此前是否为关不明"
+            );
             Some(seen(step, what, why, on_by_hand))
         }
         // Where the group is not, nothing of it is off.
         Err(DriverError::NotThere { .. }) => None,
         Err(error) => Some(unread(
             step,
-            format!("{what}, which has joined since the snapshot was read"),
+            said!(
+                what;
+                "{what}, which has joined since the snapshot was read",
+                "{what}（读取快照后才加入）"
+            ),
             &error,
             None,
         )),
@@ -127,7 +138,7 @@ mod tests {
 
     fn stands(read: Result<GroupConfig, DriverError>) -> Option<(Certainty, Option<String>)> {
         let left = joined_stands("group g on broker-c".into(), read, Some("do it".into()))?;
-        assert!(left.what.contains("broker-c"), "{left:?}");
+        assert!(left.what.en().contains("broker-c"), "{left:?}");
         Some((left.certainty, left.by_hand))
     }
 

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use tokio::time::Instant;
 
-use crate::engine::recovery::{Scene, queues::rate::Measured};
+use crate::{
+    engine::recovery::{Scene, queues::rate::Measured},
+    model::said::Said,
+};
 
 use super::{AWAKE, COMMIT, Group, Position};
 
@@ -86,7 +89,7 @@ impl Duty {
         self.now.moved_since(&self.from)
     }
 
-    pub(super) fn measured(&self) -> String {
+    pub(super) fn measured(&self) -> Said {
         self.measured.told(self.moved(), COMMIT.as_secs_f64())
     }
 

@@ -7,10 +7,15 @@ use std::{collections::VecDeque, time::Duration};
 use tokio::time::Instant;
 
 use crate::{
-    engine::recovery::{Scene, StepEnd, queues::count, seen},
+    engine::recovery::{
+        Scene, StepEnd,
+        queues::{backlog, rate::measured},
+        seen,
+    },
     model::{
         group::GroupSeen,
         recovery::{Leftover, StepId, StepState},
+        said::said,
     },
 };
 
@@ -24,12 +29,16 @@ pub(in crate::engine::recovery::queues) async fn hold(scene: &Scene, group: &Gro
     let mut left = group.find_all(scene, StepId::Retry).await;
     let now = group.settled(scene).await;
     left.extend(group.unseen(StepId::Retry, &now));
-    let backlog = format!("backlog {}", count(now.backlog()));
+    let backlog = backlog(now.backlog());
     if now.backlog() <= group.back_at() {
         return StepEnd::of(StepState::Nothing, backlog, left);
     }
     if group.switched().is_empty() {
-        let detail = format!("{backlog}; the group was off before the drill, and stays so");
+        let detail = said!(
+            backlog;
+            "{backlog}; the group was off before the drill, and stays so",
+            "{backlog}；消费组演练前即为关，保持不变"
+        );
         return StepEnd::of(StepState::Held, detail, left);
     }
     scene.working(StepId::Retry, backlog.clone());
@@ -41,9 +50,11 @@ pub(in crate::engine::recovery::queues) async fn hold(scene: &Scene, group: &Gro
     }
     left.extend(joined(group).await);
     let (Rest { still, pace, .. }, last) = come_to_rest(scene, group).await;
-    let detail = format!(
-        "{backlog}, {pace:.1}/s measured; switched off on {}",
-        names(group)
+    let brokers = names(group);
+    let detail = said!(
+        backlog, pace = measured(pace);
+        "{backlog}, {pace}; switched off on {brokers}",
+        "{backlog}，{pace}；已在 {brokers} 上关闭"
     );
     if still {
         return StepEnd::of(StepState::Held, detail, left);
@@ -53,13 +64,21 @@ pub(in crate::engine::recovery::queues) async fn hold(scene: &Scene, group: &Gro
         // What was unknown at the beginning and is now is one leftover.
         left.retain(|known| !away.iter().any(|l| l.what == known.what));
         left.extend(away);
-        let detail = format!("{detail}; whether it stands still everywhere is not known");
+        let detail = detail.and(&said!(
+            "whether it stands still everywhere is not known",
+            "是否处处停住不明"
+        ));
         return StepEnd::of(StepState::Failed, detail, left);
     }
-    let why = format!(
-        "its consumers go on at {pace:.1}/s: they still work off what they had fetched, or another broker serves them"
+    let why = said!(
+        "its consumers go on at {pace:.1}/s: they still work off what they had fetched, or another broker serves them",
+        "仍以 {pace:.1}/s 消费：消费者在处理已拉取的消息，或由别的 broker 供给"
     );
-    let what = format!("{} is not held, {backlog}", group.what());
+    let what = said!(
+        group = group.what(), backlog;
+        "{group} is not held, {backlog}",
+        "{group} 未暂停，{backlog}"
+    );
     left.push(seen(StepId::Retry, what, why.clone(), None));
     StepEnd::of(StepState::Failed, why, left)
 }
@@ -73,8 +92,15 @@ fn names(group: &Group<'_>) -> String {
 async fn joined(group: &Group<'_>) -> Vec<Leftover> {
     let joined = group.joined().await;
     let named = joined.into_iter().map(|broker| {
-        let what = format!("{} on {broker} is not held", group.what());
-        let why = "the broker has joined since the snapshot was read: untouched";
+        let what = said!(
+            what = group.what_at(&broker);
+            "{what} is not held",
+            "{what} 未暂停"
+        );
+        let why = said!(
+            "the broker has joined since the snapshot was read: untouched",
+            "该 broker 在读取快照后才加入：未动"
+        );
         seen(StepId::Retry, what, why, None)
     });
     named.collect()
@@ -130,7 +156,7 @@ async fn come_to_rest(scene: &Scene, group: &Group<'_>) -> (Rest, Position) {
     let mut looks = Looks::default();
     loop {
         let now = group.look().await;
-        let backlog = count(now.backlog());
+        let backlog = backlog(now.backlog());
         looks.push(now);
         let rest = looks.rest(&group.before.groups, group.queue.rate);
         // A broker that is away is waited for as long as the step; more is for what the others had fetched.
@@ -139,7 +165,11 @@ async fn come_to_rest(scene: &Scene, group: &Group<'_>) -> (Rest, Position) {
             let last = looks.0.pop_back().map(|(_, last)| last);
             return (rest, last.unwrap_or_default());
         }
-        let detail = format!("backlog {backlog}, {:.1}/s measured", rest.pace);
+        let detail = said!(
+            backlog, pace = measured(rest.pace);
+            "{backlog}, {pace}",
+            "{backlog}，{pace}"
+        );
         scene.working(StepId::Retry, detail);
         tokio::time::sleep(LOOK).await;
     }

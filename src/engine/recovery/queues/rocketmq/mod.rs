@@ -28,6 +28,7 @@ use crate::{
         group::GroupSeen,
         playbook::RocketmqQueue,
         recovery::{Leftover, StepId},
+        said::{Said, said},
         snapshot::RetryQueueSeen,
         undo::ChangeIntent,
     },
@@ -97,13 +98,16 @@ impl<'a> Group<'a> {
         }
     }
 
-    pub(super) fn what(&self) -> String {
+    pub(super) fn what(&self) -> Said {
         let RocketmqQueue { cluster, group, .. } = self.queue;
-        format!("group {group} at RocketMQ {cluster}")
+        said!(
+            "group {group} at RocketMQ {cluster}",
+            "RocketMQ {cluster} 的消费组 {group}"
+        )
     }
 
-    fn what_at(&self, broker: &str) -> String {
-        format!("{} on {broker}", self.what())
+    fn what_at(&self, broker: &str) -> Said {
+        said!(what = self.what(); "{what} on {broker}", "{what}（{broker}）")
     }
 
     pub(super) fn back_at(&self) -> u64 {
@@ -131,7 +135,13 @@ impl<'a> Group<'a> {
     /// The same, tried until the step's time is over; what is not known if it fails.
     async fn find_all(&self, scene: &Scene, step: StepId) -> Vec<Leftover> {
         let found = scene.persist(scene.deadline(), || self.find()).await;
-        let what = || format!("brokers of {} that may have joined", self.what());
+        let what = || {
+            said!(
+                what = self.what();
+                "brokers of {what} that may have joined",
+                "{what} 可能新加入的 broker"
+            )
+        };
         let unknown = found.err().map(|error| unread(step, what(), &error, None));
         unknown.into_iter().collect()
     }
@@ -139,7 +149,11 @@ impl<'a> Group<'a> {
     /// The brokers whose part of the backlog is not known at this position.
     fn unseen(&self, step: StepId, now: &Position) -> Vec<Leftover> {
         let missing = now.missing.iter().map(|(broker, error)| {
-            let what = format!("backlog of {} on {broker}", self.what());
+            let what = said!(
+                what = self.what();
+                "backlog of {what} on {broker}",
+                "{what} 在 {broker} 上的积压"
+            );
             unread(step, what, error, None)
         });
         missing.collect()
@@ -196,7 +210,7 @@ impl<'a> Group<'a> {
     async fn glance(&self, broker: String) -> (String, Result<Offsets, DriverError>) {
         let offsets = timeout(GLANCE, self.offsets(&broker)).await.unwrap_or_else(|_| {
             Err(DriverError::TimedOut {
-                what: self.what_at(&broker),
+                what: self.what_at(&broker).en().to_owned(),
                 after: GLANCE.into(),
             })
         });
@@ -255,10 +269,10 @@ impl<'a> Group<'a> {
         match now.says_the_same(&written) {
             true => Ok(()),
             false => Err(DriverError::Conflict {
-                what: self.what_at(&at.broker),
+                what: self.what_at(&at.broker).en().to_owned(),
                 answer: format!(
                     "switched {}, but its config is another than the one that was written",
-                    word(on)
+                    word(on).en()
                 ),
             }),
         }
@@ -310,7 +324,11 @@ impl<'a> Group<'a> {
         on: bool,
         error: &DriverError,
     ) -> Leftover {
-        let what = format!("{} is not switched {}", self.what_at(&at.broker), word(on));
+        let what = said!(
+            what = self.what_at(&at.broker), to = word(on);
+            "{what} is not switched {to}",
+            "{what} 未能切为{to}"
+        );
         unread(step, what, error, self.by_hand(at, on, None).await)
     }
 
@@ -332,6 +350,9 @@ fn sorted(looks: Vec<(String, Result<Offsets, DriverError>)>) -> Position {
     position
 }
 
-fn word(on: bool) -> &'static str {
-    if on { "on" } else { "off" }
+fn word(on: bool) -> Said {
+    match on {
+        true => said!("on", "开"),
+        false => said!("off", "关"),
+    }
 }

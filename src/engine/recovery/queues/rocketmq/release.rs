@@ -8,10 +8,14 @@ use std::{collections::BTreeSet, time::Duration};
 use tokio::time::Instant;
 
 use crate::{
-    engine::recovery::{Scene, StepEnd, elapsed, queues::count},
+    engine::recovery::{
+        Scene, StepEnd,
+        queues::{backlog, held_again, not_back, rate::under_way, took},
+    },
     model::{
         group::GroupSeen,
         recovery::{StepId, StepState},
+        said::{Said, said},
         time::Span,
     },
 };
@@ -27,12 +31,13 @@ pub(in crate::engine::recovery::queues) async fn release(scene: &Scene, group: &
     let _ = scene.persist(scene.deadline(), || group.find()).await;
     let deadline = Instant::now() + group.queue.within.into();
     let first = group.settled(scene).await;
-    let mut followed = format!("backlog {}", count(first.backlog()));
+    let mut followed = backlog(first.backlog());
     let mut known: BTreeSet<String> = first.seen.keys().cloned().collect();
     let stays = group.cluster.may_land_for().is_none();
     let as_before = stays && first.missing.is_empty() && group.differences(scene, &first).await.0.is_empty();
     if as_before {
-        return StepEnd::new(StepState::Nothing, format!("{followed}, as before"));
+        let detail = said!(followed; "{followed}, as before", "{followed}，与演练前一致");
+        return StepEnd::new(StepState::Nothing, detail);
     }
     if first.backlog() > group.back_at() && !group.switched().is_empty() {
         let mut duty = Duty::starting(first, group.queue.rate);
@@ -57,9 +62,10 @@ pub(in crate::engine::recovery::queues) async fn release(scene: &Scene, group: &
     let (left, changed) = group.differences(scene, &end).await;
     if !changed.is_empty() {
         let brokers = changed.join(", ");
-        followed += &format!(
-            "; its config on {brokers} was changed by somebody meanwhile: only its switch is put back"
-        );
+        followed = followed.and(&said!(
+            "its config on {brokers} was changed by somebody meanwhile: only its switch is put back",
+            "{brokers} 上的配置期间被他人改过：只还原其开关"
+        ));
     }
     StepEnd::of(StepState::Done, followed, left)
 }
@@ -72,7 +78,7 @@ fn read_once<'a>(switched: Vec<&'a GroupSeen>, known: &BTreeSet<String>) -> Vec<
 
 /// Switches the group as it was, and looks again when a switch that nobody answered can no longer take effect. What cannot be
 /// switched is not waited for here: the last read finds it.
-async fn put_back<'a>(scene: &Scene, group: &Group<'a>, brokers: &[&'a GroupSeen], followed: &str) {
+async fn put_back<'a>(scene: &Scene, group: &Group<'a>, brokers: &[&'a GroupSeen], followed: &Said) {
     loop {
         let failed = group
             .switch_at(scene, brokers.to_vec(), true, scene.deadline())
@@ -80,9 +86,11 @@ async fn put_back<'a>(scene: &Scene, group: &Group<'a>, brokers: &[&'a GroupSeen
         let Some(left) = group.cluster.may_land_for().filter(|_| failed.is_empty()) else {
             return;
         };
-        let detail = format!(
-            "{followed}; switched on as before, but a switch that nobody answered may still take effect for {}",
-            Span::seconds(left.as_secs() + 1)
+        let within = Span::seconds(left.as_secs() + 1);
+        let detail = said!(
+            followed;
+            "{followed}; switched on as before, but a switch that nobody answered may still take effect for {within}",
+            "{followed}；已切回开，但未应答的切换在 {within} 内仍可能生效"
         );
         scene.waiting(StepId::Release, detail);
         tokio::time::sleep(left.min(AGAIN)).await;
@@ -90,13 +98,14 @@ async fn put_back<'a>(scene: &Scene, group: &Group<'a>, brokers: &[&'a GroupSeen
 }
 
 /// Consumers that were refused ask again a while later: the backlog grows meanwhile.
-async fn awake(scene: &Scene, group: &Group<'_>, followed: &str) -> Position {
+async fn awake(scene: &Scene, group: &Group<'_>, followed: &Said) -> Position {
     let begin = Instant::now();
     let mut now = group.look().await;
     while now.backlog() > group.back_at() && begin.elapsed() < AWAKE {
-        let backlog = count(now.backlog());
-        let detail = format!(
-            "{followed}; switched on as before, its consumers ask again within 3s: backlog {backlog}"
+        let detail = said!(
+            followed, backlog = backlog(now.backlog());
+            "{followed}; switched on as before, its consumers ask again within 3s: {backlog}",
+            "{followed}；已切回开，消费者 3s 内会再来拉取：{backlog}"
         );
         scene.waiting(StepId::Release, detail);
         tokio::time::sleep(LOOK).await;
@@ -106,7 +115,7 @@ async fn awake(scene: &Scene, group: &Group<'_>, followed: &str) -> Position {
 }
 
 /// What else the group consumes has waited as well: its consumers work that off at no rate of ours. Whether that took any time.
-async fn beside_came_back(scene: &Scene, group: &Group<'_>, followed: &str, deadline: Instant) -> bool {
+async fn beside_came_back(scene: &Scene, group: &Group<'_>, followed: &Said, deadline: Instant) -> bool {
     let mut waited = false;
     loop {
         let beside = group.beside(scene).await;
@@ -114,7 +123,11 @@ async fn beside_came_back(scene: &Scene, group: &Group<'_>, followed: &str, dead
             return waited;
         }
         waited = true;
-        let detail = format!("{followed}; switched on as before: {}", beside.told());
+        let detail = said!(
+            followed, beside = beside.told();
+            "{followed}; switched on as before: {beside}",
+            "{followed}；已切回开：{beside}"
+        );
         scene.waiting(StepId::Release, detail);
         tokio::time::sleep(LOOK).await;
     }
@@ -132,27 +145,21 @@ enum End {
 }
 
 /// Follows the backlog down; holds again while a guard is bad. Tells the measured rate.
-async fn follow(scene: &Scene, group: &Group<'_>, duty: &mut Duty) -> (End, String) {
+async fn follow(scene: &Scene, group: &Group<'_>, duty: &mut Duty) -> (End, Said) {
     let begin = Instant::now();
     let deadline = begin + group.queue.within.into();
-    let waiting = count(duty.now.backlog());
+    let waiting = duty.now.backlog();
     duty.turn(scene, group, true).await;
     loop {
         duty.see(scene, group).await;
         let backlog = duty.now.backlog();
-        let measured = duty.measured();
-        let detail = format!(
-            "backlog {waiting} → {} at {measured} of {}/s, by switching it on and off",
-            count(backlog),
-            group.queue.rate
-        );
+        let way = under_way((waiting, backlog), &duty.measured(), group.queue.rate);
+        let detail = said!(way; "{way}, by switching it on and off", "{way}，以开关控制");
         if backlog <= group.back_at() {
-            let took = Span::seconds(elapsed(begin).0 / 1000);
-            return (End::Back, format!("{detail} in {took}"));
+            return (End::Back, took(&detail, begin));
         }
         if Instant::now() >= deadline {
-            let (back, within) = (count(group.back_at()), group.queue.within);
-            let detail = format!("{detail}; not back at {back} within {within}");
+            let detail = detail.and(&not_back(group.back_at(), group.queue.within));
             let bad = scene.bus.guard_holds();
             // Consumers that are slower than the rate make no storm, on or off.
             if bad.is_none() && duty.is_slow() {
@@ -160,15 +167,16 @@ async fn follow(scene: &Scene, group: &Group<'_>, duty: &mut Duty) -> (End, Stri
             }
             duty.turn(scene, group, false).await;
             let why = bad.map_or_else(
-                || "on, all of it would come at once".to_owned(),
-                |which| format!("the guard is bad: {which}"),
+                || said!("on, all of it would come at once", "一开就会全部涌来"),
+                |which| said!(which; "the guard is bad: {which}", "守护越限：{which}"),
             );
-            return (End::Held, format!("{detail}; it stays switched off: {why}"));
+            let stays = said!(why; "it stays switched off: {why}", "保持为关：{why}");
+            return (End::Held, detail.and(&stays));
         }
         if let Some(which) = scene.bus.guard_holds() {
             duty.turn(scene, group, false).await;
             while scene.bus.guard_holds().is_some() && Instant::now() < deadline {
-                scene.waiting(StepId::Release, format!("held again, the guard is bad: {which}"));
+                scene.waiting(StepId::Release, held_again(&which));
                 scene.pause().await;
                 duty.see(scene, group).await;
             }

@@ -110,7 +110,7 @@ fn moved_flags(plan: &Plan, before: &Snapshot, now: &Snapshot) -> Vec<Changed> {
         moved.extend(there.map(|(flag, how)| Changed {
             what: flag_named(plan, seen.entry, &flag.key),
             before: "as preflight found it".to_owned(),
-            now: format!("{}; not compared at the end", how.how),
+            now: format!("{}; not compared at the end", how.how.en()),
         }));
     }
     moved.truncate(NAMED);

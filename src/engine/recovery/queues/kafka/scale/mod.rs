@@ -11,11 +11,12 @@ use crate::{
         kafka::Position,
         kubernetes::{Kubernetes, Pod, Run, Scaled},
     },
-    engine::recovery::{Scene, StepEnd, by_hand, queues::count, seen, unread},
+    engine::recovery::{Scene, StepEnd, by_hand, queues::backlog, seen, unread},
     model::{
         kubernetes::ScaleSeen,
         playbook::{KafkaQueue, QueueHold},
         recovery::{Leftover, StepId, StepState},
+        said::{Said, said},
         undo::ChangeIntent,
     },
 };
@@ -55,8 +56,16 @@ pub(in crate::engine::recovery::queues) fn scale<'a>(
 }
 
 impl Scale<'_> {
-    fn what(&self) -> String {
-        format!("deployment {}/{}", self.before.namespace, self.before.deployment)
+    fn what(&self) -> Said {
+        let ScaleSeen {
+            namespace,
+            deployment,
+            ..
+        } = self.before;
+        said!(
+            "deployment {namespace}/{deployment}",
+            "Deployment {namespace}/{deployment}"
+        )
     }
 
     fn by_hand(&self) -> String {
@@ -81,15 +90,19 @@ impl Scale<'_> {
     }
 
     /// What nobody of this run has set: not touched.
-    fn is_anothers(&self, now: &Scaled) -> Option<String> {
+    fn is_anothers(&self, now: &Scaled) -> Option<Said> {
         let ScaleSeen { uid, replicas, .. } = self.before;
         if now.uid != *uid {
-            return Some("it is another one than before the drill, of the same name".into());
+            return Some(said!(
+                "it is another one than before the drill, of the same name",
+                "已非演练前的那个，只是同名"
+            ));
         }
         (now.replicas != 0 && now.replicas != *replicas).then(|| {
-            format!(
-                "somebody else has scaled it to {} ({replicas} before the drill): not touched",
-                now.replicas
+            let now = now.replicas;
+            said!(
+                "somebody else has scaled it to {now} ({replicas} before the drill): not touched",
+                "已被他人扩缩为 {now}（演练前 {replicas}）：未动"
             )
         })
     }
@@ -106,11 +119,11 @@ impl Scale<'_> {
         loop {
             let now = self.now(scene, deadline).await?;
             let conflict = |answer: String| DriverError::Conflict {
-                what: self.what(),
+                what: self.what().en().to_owned(),
                 answer,
             };
             if let Some(why) = self.is_anothers(&now) {
-                return Err(conflict(why));
+                return Err(conflict(why.en().to_owned()));
             }
             if now.replicas == to {
                 return Ok(());
@@ -150,43 +163,58 @@ impl Scale<'_> {
         let before = self.before.replicas;
         match self.now(scene, scene.deadline()).await {
             Err(error @ DriverError::NotThere { .. }) => {
-                vec![seen(step, self.what(), error.to_string(), None)]
+                vec![seen(step, self.what(), error.said(), None)]
             }
             Err(error) => vec![unread(step, self.what(), &error, hand)],
             Ok(now) if now.uid != self.before.uid || now.replicas != before => {
                 let why = self.is_anothers(&now);
-                let why = why.unwrap_or_else(|| format!("{before} before the drill"));
-                let what = format!("{}: {} replicas", self.what(), now.replicas);
+                let was = || said!("{before} before the drill", "演练前 {before} 副本");
+                let (why, replicas) = (why.unwrap_or_else(was), now.replicas);
+                let what =
+                    said!(what = self.what(); "{what}: {replicas} replicas", "{what}：{replicas} 副本");
                 vec![seen(step, what, why, hand)]
             }
             Ok(now) => match self.unready(scene, &now).await {
                 Ok(None) => Vec::new(),
                 Ok(Some(why)) => vec![seen(step, self.what(), why, None)],
-                Err(error) => vec![unread(step, format!("the pods of {}", self.what()), &error, None)],
+                Err(error) => {
+                    let what = said!(what = self.what(); "the pods of {what}", "{what} 的 Pod");
+                    vec![unread(step, what, &error, None)]
+                }
             },
         }
     }
 
     /// Fewer Ready pods than before the drill: as many replicas are asked for, and do not consume.
-    async fn unready(&self, scene: &Scene, now: &Scaled) -> Result<Option<String>, DriverError> {
+    async fn unready(&self, scene: &Scene, now: &Scaled) -> Result<Option<Said>, DriverError> {
         let pods = scene
             .persist(scene.deadline(), || {
                 self.cluster.pods(&self.before.namespace, &now.selector)
             })
             .await?;
         let (ready, before) = (ready(&pods), self.before.ready);
-        Ok((ready < before).then(|| format!("{ready} of its pods are Ready, {before} before the drill")))
+        Ok((ready < before).then(|| {
+            said!(
+                "{ready} of its pods are Ready, {before} before the drill",
+                "Ready 的 Pod {ready} 个，演练前 {before} 个"
+            )
+        }))
     }
 
     /// Waits until as many pods are Ready as before the drill, or the step's patience is over: the last look tells.
-    pub(super) async fn wait_for_ready(&self, scene: &Scene, so_far: &str) -> Result<(), DriverError> {
+    pub(super) async fn wait_for_ready(&self, scene: &Scene, so_far: &Said) -> Result<(), DriverError> {
         let deadline = scene.deadline();
         while Instant::now() < deadline {
             let now = self.now(scene, deadline).await?;
             let Some(why) = self.unready(scene, &now).await? else {
                 break;
             };
-            scene.waiting(StepId::Release, format!("{so_far}; {}: {why}", self.what()));
+            let detail = said!(
+                so_far, what = self.what(), why;
+                "{so_far}; {what}: {why}",
+                "{so_far}；{what}：{why}"
+            );
+            scene.waiting(StepId::Release, detail);
             scene.pause().await;
         }
         Ok(())
@@ -200,24 +228,24 @@ pub(super) async fn hold(
     scale: &Scale<'_>,
 ) -> Result<StepEnd, DriverError> {
     let now = topic.settled(scene).await?;
-    let backlog = format!("backlog {}", count(now.backlog()));
+    let first = backlog(now.backlog());
     if now.backlog() <= topic.back_at() {
-        return Ok(StepEnd::new(StepState::Nothing, backlog));
+        return Ok(StepEnd::new(StepState::Nothing, first));
     }
     let (what, was) = (scale.what(), scale.before.replicas);
     if was == 0 {
-        let detail = format!("{backlog}; {what} was at 0 replicas before the drill: nobody consumes it");
+        let detail = said!(
+            first, what;
+            "{first}; {what} was at 0 replicas before the drill: nobody consumes it",
+            "{first}；{what} 演练前为 0 副本：无人消费"
+        );
         return Ok(StepEnd::new(StepState::Nothing, detail));
     }
-    scene.working(StepId::Retry, format!("{backlog}; {what} {was} → 0"));
+    let detail = said!(first, what; "{first}; {what} {was} → 0", "{first}；{what} {was} → 0");
+    scene.working(StepId::Retry, detail);
     let deadline = scene.deadline();
     if let Err(error) = scale.set(scene, 0, deadline).await {
-        let left = unread(
-            StepId::Retry,
-            format!("{} is not held, {backlog}", topic.what()),
-            &error,
-            None,
-        );
+        let left = unread(StepId::Retry, not_held(topic, &first), &error, None);
         return Ok(StepEnd::failed(&error, left));
     }
     // Pods have half a minute to end, unless they say otherwise.
@@ -232,33 +260,50 @@ pub(super) async fn hold(
         if left > 0 || now.moved_since(from) > 0 {
             (*at, *from) = (Instant::now(), now.clone());
         }
-        let backlog = format!("backlog {}", count(now.backlog()));
+        let backlog = backlog(now.backlog());
         if at.elapsed() >= COMMIT {
-            let detail = format!(
-                "{backlog}, no progress for {} s; {what} {was} → 0, no pod is left",
-                COMMIT.as_secs()
+            let seconds = COMMIT.as_secs();
+            let detail = said!(
+                backlog, what;
+                "{backlog}, no progress for {seconds} s; {what} {was} → 0, no pod is left",
+                "{backlog}，已停 {seconds} 秒；{what} {was} → 0，无 Pod 残留"
             );
             return Ok(StepEnd::new(StepState::Held, detail));
         }
         if Instant::now() >= deadline {
             let why = match left {
-                0 => format!("{what} has no pod, and the group goes on: other consumers are in it"),
-                n => format!("{what} is at 0 replicas, and {n} of its pods have not ended"),
+                0 => said!(
+                    what;
+                    "{what} has no pod, and the group goes on: other consumers are in it",
+                    "{what} 已无 Pod，消费组仍在消费：组内另有消费者"
+                ),
+                n => said!(
+                    what;
+                    "{what} is at 0 replicas, and {n} of its pods have not ended",
+                    "{what} 已为 0 副本，仍有 {n} 个 Pod 未结束"
+                ),
             };
-            let left = seen(
-                StepId::Retry,
-                format!("{} is not held, {backlog}", topic.what()),
-                why.clone(),
-                None,
-            );
+            let left = seen(StepId::Retry, not_held(topic, &backlog), why.clone(), None);
             return Ok(StepEnd::of(StepState::Failed, why, vec![left]));
         }
         scene.working(
             StepId::Retry,
-            format!("{backlog}; {what} {was} → 0, {left} pods left"),
+            said!(
+                backlog, what;
+                "{backlog}; {what} {was} → 0, {left} pods left",
+                "{backlog}；{what} {was} → 0，剩 {left} 个 Pod"
+            ),
         );
         scene.pause().await;
     }
+}
+
+fn not_held(topic: &Topic<'_>, backlog: &Said) -> Said {
+    said!(
+        topic = topic.what(), backlog;
+        "{topic} is not held, {backlog}",
+        "{topic} 未暂停，{backlog}"
+    )
 }
 
 /// Brings the consumers back, as many as there were. With a backlog they find a quota that lets it go at its rate from the first
@@ -272,10 +317,10 @@ pub(super) async fn let_go(
     let was = scale.before.replicas;
     let is_over = now.backlog() > topic.back_at();
     if was == 0 && is_over {
-        let detail = format!(
-            "backlog {}; {} was at 0 replicas before the drill and stays so: nothing is let go",
-            count(now.backlog()),
-            scale.what()
+        let detail = said!(
+            backlog = backlog(now.backlog()), what = scale.what();
+            "{backlog}; {what} was at 0 replicas before the drill and stays so: nothing is let go",
+            "{backlog}；{what} 演练前即为 0 副本，保持不变：不放行"
         );
         let left = topic.differences(scene, now).await;
         return Ok(Some(StepEnd::of(StepState::Nothing, detail, left)));
@@ -285,7 +330,8 @@ pub(super) async fn let_go(
         let bytes = topic.queue.rate * topic.weight(now).await.message;
         topic.limit(scene, bytes).await?;
     }
-    scene.working(StepId::Release, format!("{} 0 → {was}", scale.what()));
+    let detail = said!(what = scale.what(); "{what} 0 → {was}", "{what} 0 → {was}");
+    scene.working(StepId::Release, detail);
     scale.set(scene, was, deadline).await?;
     Ok(None)
 }
