@@ -144,7 +144,7 @@ fn page(plan: &Plan, found: &Restoring, lang: Lang) -> Vec<String> {
         found
             .checks
             .iter()
-            .map(|c| format!("! {} {unread}: {}", c.what, c.found)),
+            .map(|c| format!("! {} {unread}: {}", c.what.get(lang), c.found.get(lang))),
     );
     lines
 }
@@ -187,6 +187,7 @@ mod tests {
         model::{
             event::{Check, CheckOutcome},
             recovery::{Certainty, Leftover, StepId},
+            said::said,
             snapshot::Snapshot,
         },
     };
@@ -209,16 +210,16 @@ mod tests {
     fn what_cannot_be_proved_read_or_is_left_alone_is_said_before_anybody_agrees() {
         let found = Restoring {
             checks: vec![Check {
-                what: "flags degrade:*".into(),
+                what: said!("flags degrade:*", "开关 degrade:*"),
                 outcome: CheckOutcome::Warned,
-                found: "nobody answers".into(),
+                found: said!("nobody answers", "无人应答"),
                 next: None,
             }],
-            decided: vec!["order-0 is in maintenance".into()],
+            decided: vec![said!("order-0 is in maintenance", "order-0 在维护中")],
             unknown: vec![Leftover {
                 step: StepId::Release,
-                what: "quota of client a: 1000 B/s".into(),
-                why: "whether it did so before is not known".into(),
+                what: said!("quota of client a: 1000 B/s", "client a 的配额：1000 B/s"),
+                why: said!("whether it did so before is not known", "此前是否如此不明"),
                 by_hand: None,
                 certainty: Certainty::Unknown,
             }],
@@ -235,10 +236,10 @@ mod tests {
         insta::assert_snapshot!(shown(&found, Lang::Zh), @r"
         coupon-slow 于 here - 现状与将作的改动
           所读各项均正常
-          order-0 is in maintenance: 保持不变
-        ! quota of client a: 1000 B/s: 无法证明: whether it did so before is not known
+          order-0 在维护中: 保持不变
+        ! client a 的配额：1000 B/s: 无法证明: 此前是否如此不明
           因此最好的结局是 UNKNOWN (退出码 4), 届时会再次说明
-        ! flags degrade:* 未能读取: nobody answers
+        ! 开关 degrade:* 未能读取: 无人应答
         ");
     }
 

@@ -13,6 +13,7 @@ use crate::{
         plan::Purpose,
         recovery::{Certainty, Leftover, StepId},
         said::{Said, said},
+        snapshot::Changed,
     },
 };
 
@@ -117,7 +118,7 @@ fn unknown_before(facts: &Facts, damage: &[String], restoring: bool) -> Vec<Left
 /// What is put back is what preflight has found; what somebody has changed between that and the first fault is not known, or
 /// only by name.
 fn older_snapshot(facts: &Facts, damaged: &str) -> Vec<Leftover> {
-    let unknown = |what: String, why: String| Leftover {
+    let unknown = |what: Said, why: Said| Leftover {
         step: StepId::Verify,
         what,
         why,
@@ -125,18 +126,19 @@ fn older_snapshot(facts: &Facts, damaged: &str) -> Vec<Leftover> {
         certainty: Certainty::Unknown,
     };
     let whole = unknown(
-        "the snapshot before the first fault".into(),
-        format!(
-            "it may be lost ({damaged}): what is put back is what preflight had found; if somebody changed a weight, a flag, a rule or a \
-             quota during the baseline, that change is undone"
+        said!("the snapshot before the first fault", "首个故障前的快照"),
+        said!(
+            "it may be lost ({damaged}): what is put back is what preflight had found; if somebody changed a weight, a flag, a rule or a quota during the baseline, that change is undone",
+            "可能已丢失（{damaged}）：还原到预检所见；若静默观察期间有人改过权重、开关、规则或配额，该改动会被撤销"
         ),
     );
     let changed = facts.changed_since.iter().map(|changed| {
+        let Changed { what, before, now } = changed;
         unknown(
-            format!("{} before the first fault: {}", changed.what, changed.now),
-            format!(
-                "that snapshot cannot be read ({damaged}): put back is what preflight had found, {}; look at it, and set it by hand",
-                changed.before
+            said!("{what} before the first fault: {now}", "首个故障前的 {what}：{now}"),
+            said!(
+                "that snapshot cannot be read ({damaged}): put back is what preflight had found, {before}; look at it, and set it by hand",
+                "该快照无法读取（{damaged}）：已还原到预检所见的 {before}；请查看并手工设置"
             ),
         )
     });

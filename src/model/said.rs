@@ -30,12 +30,12 @@ impl Said {
     }
 
     /// As a record has it: English, and Chinese unless the record is old.
-    pub(super) fn recorded(en: String, zh: Option<String>) -> Self {
+    pub(in crate::model) fn recorded(en: String, zh: Option<String>) -> Self {
         Self { en, zh }
     }
 
     /// Both texts, as a record has them.
-    pub(super) fn into_recorded(self) -> (String, Option<String>) {
+    pub(in crate::model) fn into_recorded(self) -> (String, Option<String>) {
         (self.en, self.zh)
     }
 

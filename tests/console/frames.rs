@@ -43,6 +43,11 @@ fn recovery_before_it_begins_while_it_runs_and_at_its_end() {
 }
 
 #[test]
+fn recovery_whose_steps_have_much_to_say() {
+    check("recovery_in_trouble", &Story::in_trouble(), Screen::Recovery);
+}
+
+#[test]
 fn the_journal_follows_the_newest_line() {
     check("journal_recovering", &Story::recovering(), Screen::Journal);
 }

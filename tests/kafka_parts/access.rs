@@ -199,8 +199,8 @@ async fn exactly_the_documented_rights_are_needed() {
     for (right, without) in rights {
         let checks = check().await;
         assert_eq!(checks[0].outcome, CheckOutcome::Refused, "{checks:?}");
-        let named = checks[0].found.contains(without)
-            || (without.starts_with("Topic") && checks[0].found.contains("no such topic"));
+        let named = checks[0].found.en().contains(without)
+            || (without.starts_with("Topic") && checks[0].found.en().contains("no such topic"));
         assert!(named, "without {right}: {checks:?}");
         broker
             .tool("acls", &format!("--add --allow-principal User:alice {right}"))
@@ -214,7 +214,7 @@ async fn exactly_the_documented_rights_are_needed() {
     assert!(
         checks
             .iter()
-            .any(|c| c.outcome == CheckOutcome::Warned && c.found.contains("Topic authorization failed")),
+            .any(|c| c.outcome == CheckOutcome::Warned && c.found.en().contains("Topic authorization failed")),
         "{checks:?}"
     );
     broker

@@ -45,7 +45,7 @@ async fn a_partition_without_an_offset_counts_from_where_the_group_would_begin()
     };
     let checks = Staged::new(broker.plaintext(), from_the_end).prepare().await;
     let refused = checks.iter().find(|c| c.outcome == CheckOutcome::Refused);
-    let why = refused.map(|c| c.found.as_str()).unwrap_or_default();
+    let why = refused.map(|c| c.found.en()).unwrap_or_default();
     assert!(
         why.contains("reset: latest"),
         "what waits there is not known: {checks:?}"
@@ -68,7 +68,11 @@ async fn what_else_the_group_consumes_is_named_before_the_start() {
     let own = "--group sole --topic sole --reset-offsets --to-latest --execute";
     broker.tool("consumer-groups", own).await;
     let mut staged = Staged::new(broker.plaintext(), queue("sole", 10.0, Span::seconds(1)));
-    let named = |checks: &[Check]| checks.iter().any(|c| c.found.contains("held with it: beside"));
+    let named = |checks: &[Check]| {
+        checks
+            .iter()
+            .any(|c| c.found.en().contains("held with it: beside"))
+    };
     assert!(!named(&staged.prepare().await));
     let other = "--group sole --topic beside --reset-offsets --to-latest --execute";
     broker.tool("consumer-groups", other).await;
@@ -89,7 +93,7 @@ async fn an_unknown_group_or_topic_is_refused_and_has_no_backlog_of_0() {
         let checks = staged.prepare().await;
         assert_eq!(checks.len(), 1);
         assert_eq!(checks[0].outcome, CheckOutcome::Refused);
-        assert!(checks[0].found.contains(says), "{checks:?}");
+        assert!(checks[0].found.en().contains(says), "{checks:?}");
         assert!(staged.scene.snapshot.retry_queues.is_empty());
     }
 }
@@ -108,7 +112,7 @@ async fn a_group_without_members_needs_its_client_ids_named() {
     nameless.clients.clear();
     let checks = Staged::new(broker.plaintext(), nameless.clone()).prepare().await;
     assert_eq!(checks[0].outcome, CheckOutcome::Refused);
-    assert!(checks[0].found.contains("name `clients`"), "{checks:?}");
+    assert!(checks[0].found.en().contains("name `clients`"), "{checks:?}");
 
     let _consumer = broker.consume("empty", "empty", "seen-client", &[]);
     let cluster = Staged::new(broker.plaintext(), nameless.clone()).cluster();
@@ -134,7 +138,7 @@ async fn a_group_without_members_needs_its_client_ids_named() {
     assert!(
         stranger
             .iter()
-            .any(|c| c.found.contains("other client ids: seen-client")),
+            .any(|c| c.found.en().contains("other client ids: seen-client")),
         "{stranger:?}"
     );
 }

@@ -127,11 +127,14 @@ async fn a_quota_that_was_there_before_is_there_again_and_others_are_untouched()
     staged.until_backlog(|backlog| backlog == 0).await;
     let mut staged = staged;
     let checks = staged.prepare().await;
-    assert!(checks.iter().any(|c| c.found.contains("50000 B/s")), "{checks:?}");
+    assert!(
+        checks.iter().any(|c| c.found.en().contains("50000 B/s")),
+        "{checks:?}"
+    );
     assert!(
         checks
             .iter()
-            .any(|c| c.found.contains("byte rates of users stand above")),
+            .any(|c| c.found.en().contains("byte rates of users stand above")),
         "{checks:?}"
     );
     storm(&broker, &staged, "limited", 3000, 600.0).await;

@@ -21,7 +21,7 @@ async fn a_target_goes_out_of_its_service_and_comes_back_with_the_value_that_it_
     cluster.service("web", 3).await;
     let mut staged = Staged::new(cluster.of("bob"), &["web-0"], served(OF_STATEFUL_SET, HOLD));
     let checks = staged.prepare().await;
-    let shown: Vec<&str> = checks.iter().map(|c| c.found.as_str()).collect();
+    let shown: Vec<&str> = checks.iter().map(|c| c.found.en()).collect();
     assert_eq!(
         shown,
         [

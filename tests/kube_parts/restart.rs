@@ -33,7 +33,7 @@ async fn a_stuck_pod_is_deleted_once_and_its_successor_is_ready() {
     cluster.service("stuck", 2).await;
     let mut staged = Staged::new(cluster.of("bob"), &["stuck-0"], restarts(OF_STATEFUL_SET, WAIT));
     let checks = staged.prepare().await;
-    let shown: Vec<&str> = checks.iter().map(|c| c.found.as_str()).collect();
+    let shown: Vec<&str> = checks.iter().map(|c| c.found.en()).collect();
     assert_eq!(
         shown,
         ["pod shop/stuck-0, Ready, kept by StatefulSet stuck; may be deleted (dry run)"]

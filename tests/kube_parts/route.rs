@@ -92,7 +92,10 @@ async fn a_target_goes_out_of_its_route_and_comes_back_in_stages_with_the_weight
     routed(&cluster, "way", [20, 20, 20]).await;
     let mut staged = Staged::new(cluster.of("bob"), &["way-0"], by_weight("way", "{target}"));
     let checks = staged.prepare().await;
-    assert_eq!(checks[0].found, "way-0 weight 20; without them 2 serve, 1 serve");
+    assert_eq!(
+        checks[0].found.en(),
+        "way-0 weight 20; without them 2 serve, 1 serve"
+    );
     let scene = &staged.scene;
     assert_eq!(traffic(scene).await.state, StepState::Nothing);
 

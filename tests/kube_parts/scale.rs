@@ -233,7 +233,9 @@ async fn consumers_that_were_at_zero_stay_so_and_nothing_is_let_go() {
     let mut staged = staged(&cluster, &broker, "idle", 100.0);
     let checks = staged.prepare().await;
     assert!(
-        checks.iter().any(|c| c.found == "0 replicas" && c.next.is_some()),
+        checks
+            .iter()
+            .any(|c| c.found.en() == "0 replicas" && c.next.is_some()),
         "{checks:?}"
     );
     broker.produce("idle", 500, 200).await;

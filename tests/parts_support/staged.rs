@@ -93,6 +93,8 @@ impl Staged {
     pub async fn refusals(mut self) -> Vec<String> {
         let checks = self.prepare().await.into_iter();
         let refused = checks.filter(|c| c.outcome == CheckOutcome::Refused);
-        refused.map(|c| format!("{}: {}", c.what, c.found)).collect()
+        refused
+            .map(|c| format!("{}: {}", c.what.en(), c.found.en()))
+            .collect()
     }
 }

@@ -64,7 +64,10 @@ async fn a_login_is_shown_and_never_told_and_without_rights_it_is_refused() {
             .filter(|c| c.outcome == CheckOutcome::Refused)
             .collect();
         assert_eq!(refused.len(), 1, "{checks:?}");
-        assert!(refused[0].found.contains("not permitted (code 16"), "{refused:?}");
+        assert!(
+            refused[0].found.en().contains("not permitted (code 16"),
+            "{refused:?}"
+        );
     }
 
     let staged = staged(&part, "admin", SECRET).ready().await;

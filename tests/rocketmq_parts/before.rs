@@ -24,7 +24,10 @@ async fn an_unknown_group_is_refused_and_not_created() {
         .filter(|c| c.outcome == CheckOutcome::Refused)
         .collect();
     assert_eq!(refused.len(), 1, "{checks:?}");
-    assert!(refused[0].found.contains("knows no such group"), "{refused:?}");
+    assert!(
+        refused[0].found.en().contains("knows no such group"),
+        "{refused:?}"
+    );
     for end in [
         hold_retry(&staged.scene).await,
         release_retry(&staged.scene).await,

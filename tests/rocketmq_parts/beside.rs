@@ -42,7 +42,7 @@ async fn what_else_the_group_consumes_must_come_back_before_it_is_as_before() {
     assert!(
         checks
             .iter()
-            .any(|c| c.outcome == CheckOutcome::Warned && named(&c.found)),
+            .any(|c| c.outcome == CheckOutcome::Warned && named(c.found.en())),
         "{checks:?}"
     );
     assert_eq!(left_behind(&staged.scene).await, vec![]);

@@ -21,9 +21,9 @@ async fn a_misspelt_name_is_refused_with_the_nearest_one_and_nothing_is_created(
         let refused = refused(&checks);
         assert_eq!(refused.len(), 2, "{way}: one an instance");
         assert!(
-            refused[0].found.contains("did you mean `stock`?"),
+            refused[0].found.en().contains("did you mean `stock`?"),
             "{way}: {}",
-            refused[0].found
+            refused[0].found.en()
         );
     }
     assert_eq!(app.breakers(0).await, before);
@@ -71,7 +71,7 @@ async fn what_closing_gives_up_is_said() {
     let app = spring().await;
     let plan = plan(&[app.address(0)], resilience4j(&["coupon"], "close"));
     let checks = checks(plan).await;
-    let said: Vec<&str> = checks.iter().map(|c| c.found.as_str()).collect();
+    let said: Vec<&str> = checks.iter().map(|c| c.found.en()).collect();
     assert!(
         said.iter().any(|s| s.contains("gives up a breaker's window")),
         "{said:?}"
@@ -87,9 +87,9 @@ async fn an_actuator_that_may_only_be_read_refuses_what_would_close_by_it_and_no
     let refused_ones = refused(&by_actuator);
     assert_eq!(refused_ones.len(), 1);
     assert!(
-        refused_ones[0].found.contains("access is not unrestricted"),
+        refused_ones[0].found.en().contains("access is not unrestricted"),
         "{}",
-        refused_ones[0].found
+        refused_ones[0].found.en()
     );
     for way in ["app", "wait", "probe"] {
         let checks = checks(plan(&read_only, resilience4j(&["coupon"], way))).await;

@@ -45,14 +45,14 @@ pub(super) fn check(scene: &Scene<'_>, check: &Check, width: usize) -> Vec<Strip
     };
     let indent = 3 + 20 + 9;
     let mut lines = Vec::new();
-    for (index, part) in wrap(&check.found, width.saturating_sub(indent))
+    for (index, part) in wrap(check.found.get(scene.lang()), width.saturating_sub(indent))
         .into_iter()
         .enumerate()
         .take(3)
     {
         lines.push(if index == 0 {
             sign(role)
-                .col(Role::Plain, check.what.as_str(), 20)
+                .col(Role::Plain, check.what.get(scene.lang()), 20)
                 .col(role, check.outcome.word(scene.lang()), 9)
                 .text(Role::Plain, part)
         } else {
@@ -64,7 +64,10 @@ pub(super) fn check(scene: &Scene<'_>, check: &Check, width: usize) -> Vec<Strip
         .as_ref()
         .filter(|_| check.outcome != CheckOutcome::Passed)
     {
-        for part in wrap(next, width.saturating_sub(indent + 2)).into_iter().take(3) {
+        for part in wrap(next.get(scene.lang()), width.saturating_sub(indent + 2))
+            .into_iter()
+            .take(3)
+        {
             lines.push(
                 Strip::default()
                     .gap(indent)

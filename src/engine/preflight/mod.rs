@@ -26,6 +26,7 @@ use crate::{
         event::{Body, Check, CheckOutcome, ReachLine},
         plan::{Plan, Purpose},
         recovery::Leftover,
+        said::{Said, said},
         snapshot::Snapshot,
     },
 };
@@ -97,9 +98,9 @@ impl Engine {
 }
 
 /// A check that stands for how far the reading is; the next one takes its place.
-fn progress(found: String) -> Check {
+fn progress(found: Said) -> Check {
     Check {
-        what: "what recovery may change".to_owned(),
+        what: said!("what recovery may change", "恢复可能改动的项"),
         outcome: CheckOutcome::Passed,
         found,
         next: None,
@@ -122,10 +123,13 @@ impl Inspector {
             Ok(meters) => Some(meters),
             Err(why) => {
                 self.say(
-                    "metrics source",
+                    said!("metrics source", "指标来源"),
                     CheckOutcome::Refused,
-                    why,
-                    Some("check the environment's address and secrets"),
+                    Said::as_it_is(why),
+                    Some(said!(
+                        "check the environment's address and secrets",
+                        "请检查环境的地址与密钥"
+                    )),
                 );
                 None
             }
@@ -135,12 +139,12 @@ impl Inspector {
         let reading = async {
             let read = recovery::read_snapshot_telling(&plan, &drivers, |read, of| {
                 told.store(true, Relaxed);
-                let found = format!("{read} of {of} answers read so far");
+                let found = said!("{read} of {of} answers read so far", "已读 {read}/{of} 项应答");
                 let _ = done.send(Done::Check(progress(found)));
             });
             let read = read.await;
             if told.load(Relaxed) {
-                let _ = done.send(Done::Check(progress("all of it is read".to_owned())));
+                let _ = done.send(Done::Check(progress(said!("all of it is read", "已全部读完"))));
             }
             read
         };
@@ -169,19 +173,20 @@ impl Inspector {
 
     fn check(&mut self, check: Check) {
         if check.outcome == CheckOutcome::Refused {
-            let next = check.next.as_ref().map(|n| format!("; {n}")).unwrap_or_default();
+            let next = check.next.as_ref();
+            let next = next.map(|n| format!("; {}", n.en())).unwrap_or_default();
             self.refused
-                .push(format!("{}: {}{next}", check.what, check.found));
+                .push(format!("{}: {}{next}", check.what.en(), check.found.en()));
         }
         let _ = self.done.send(Done::Check(check));
     }
 
-    fn say(&mut self, what: &str, outcome: CheckOutcome, found: impl Into<String>, next: Option<&str>) {
+    fn say(&mut self, what: Said, outcome: CheckOutcome, found: Said, next: Option<Said>) {
         self.check(Check {
-            what: what.to_owned(),
+            what,
             outcome,
-            found: found.into(),
-            next: next.map(str::to_owned),
+            found,
+            next,
         });
     }
 }

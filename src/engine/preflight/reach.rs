@@ -11,6 +11,7 @@ use crate::{
         drill::Action,
         event::{CheckOutcome, ReachLine},
         ids::{InstanceName, ScopeName, ServiceName},
+        said::said,
         sample::Query,
         time::Span,
     },
@@ -28,18 +29,28 @@ impl Inspector {
             _ => None,
         });
         for line in &lines {
+            let (fault, instance) = (&line.what, &line.instance);
+            let what = said!("reach", "影响面");
             if reach::fills_the_pool(line) {
-                let found = format!("{} on {} would hold the whole pool", line.what, line.instance);
-                let next =
-                    Some("lower percent or max_concurrent: otherwise the pool is tested, not the fault");
-                self.say("reach", CheckOutcome::Warned, found, next);
-            } else if reach::cap_eats_hits(line, cap) {
-                let found = format!(
-                    "the cap lies below what {} on {} would hold",
-                    line.what, line.instance
+                let found = said!(
+                    "{fault} on {instance} would hold the whole pool",
+                    "{instance} 的 {fault} 会占满整个线程池"
                 );
-                let next = Some("raise max_concurrent, or the drill shows less than it says");
-                self.say("reach", CheckOutcome::Warned, found, next);
+                let next = Some(said!(
+                    "lower percent or max_concurrent: otherwise the pool is tested, not the fault",
+                    "请调低 percent 或 max_concurrent：否则测的是线程池，而非故障"
+                ));
+                self.say(what, CheckOutcome::Warned, found, next);
+            } else if reach::cap_eats_hits(line, cap) {
+                let found = said!(
+                    "the cap lies below what {fault} on {instance} would hold",
+                    "上限低于 {instance} 的 {fault} 会占用的线程数"
+                );
+                let next = Some(said!(
+                    "raise max_concurrent, or the drill shows less than it says",
+                    "请调高 max_concurrent，否则演练的效果小于所述"
+                ));
+                self.say(what, CheckOutcome::Warned, found, next);
             }
         }
         lines

@@ -5,7 +5,11 @@ use crate::{
     engine::meters::Meters,
     journal::Clock,
     metrics::{Probe, Source},
-    model::{event::CheckOutcome, time::Span},
+    model::{
+        event::CheckOutcome,
+        said::{Said, said},
+        time::Span,
+    },
 };
 
 /// A clock of the source that differs from ours by more is worth a warning.
@@ -17,37 +21,35 @@ impl Inspector {
         let Some(mut source) = meters.source.take() else {
             return;
         };
+        let what = said!("metrics source", "指标来源");
         match source.probe().await {
             Ok(probe) => {
                 let found = describe(&probe);
                 for (instance, why) in &probe.silent {
-                    self.say(
-                        &format!("metrics of {instance}"),
-                        CheckOutcome::Warned,
-                        why.clone(),
-                        None,
-                    );
+                    let what = said!("metrics of {instance}", "{instance} 的指标");
+                    self.say(what, CheckOutcome::Warned, Said::as_it_is(why), None);
                 }
                 if probe.skew_ms.unsigned_abs() > SKEW.0 {
-                    let next = Some("its time is used for windows; compare clocks before you compare logs");
-                    self.say("metrics source", CheckOutcome::Warned, found, next);
+                    let next = Some(said!(
+                        "its time is used for windows; compare clocks before you compare logs",
+                        "窗口以其时间为准；比对日志前请先比对时钟"
+                    ));
+                    self.say(what, CheckOutcome::Warned, found, next);
                 } else {
-                    self.say("metrics source", CheckOutcome::Passed, found, None);
+                    self.say(what, CheckOutcome::Passed, found, None);
                 }
             }
             Err(error) => {
-                self.say("metrics source", CheckOutcome::Refused, error.to_string(), None);
+                let found = Said::as_it_is(error.to_string());
+                self.say(what, CheckOutcome::Refused, found, None);
                 meters.source = Some(source);
                 return;
             }
         }
         for (query, error) in source.refusals(&meters.wanted).await {
-            self.say(
-                &format!("query {query}"),
-                CheckOutcome::Refused,
-                error.to_string(),
-                None,
-            );
+            let what = said!("query {query}", "查询 {query}");
+            let found = Said::as_it_is(error.to_string());
+            self.say(what, CheckOutcome::Refused, found, None);
         }
         // Counters need two samples to be a number.
         for round in 0..3 {
@@ -76,35 +78,47 @@ impl Inspector {
         // A sample comes once in `spacing`, is fetched up to `asked_every` later, and looked at up to `every` later.
         let longest = spacing + asked_every + guard.every;
         if patience < longest {
-            let found = format!(
-                "a fresh sample may take {longest} (one every {spacing}), and {patience} without one aborts"
+            let found = said!(
+                "a fresh sample may take {longest} (one every {spacing}), and {patience} without one aborts",
+                "新样本可能要等 {longest}（每 {spacing} 一个），而 {patience} 没有新样本便会中止"
             );
-            let next = format!("guard: `every` x `samples` of {longest} or more");
-            self.say("guard's rhythm", CheckOutcome::Refused, found, Some(&next));
+            let next = said!(
+                "guard: `every` x `samples` of {longest} or more",
+                "guard：`every` x `samples` 至少 {longest}"
+            );
+            let what = said!("guard's rhythm", "守护节奏");
+            self.say(what, CheckOutcome::Refused, found, Some(next));
         }
         // A tenth of room: the spacing is measured, and scrapes are not punctual.
         if window * 11 < spacing * 10 {
-            let found = format!("windows of {window}, a sample every {spacing}: most windows would be empty");
-            let next = format!("`window: {spacing}` or more in the drill");
-            self.say("windows", CheckOutcome::Refused, found, Some(&next));
+            let found = said!(
+                "windows of {window}, a sample every {spacing}: most windows would be empty",
+                "窗口 {window}，每 {spacing} 一个样本：多数窗口会是空的"
+            );
+            let next = said!(
+                "`window: {spacing}` or more in the drill",
+                "演练中 `window: {spacing}` 或更大"
+            );
+            self.say(said!("windows", "窗口"), CheckOutcome::Refused, found, Some(next));
         }
     }
 }
 
-fn describe(probe: &Probe) -> String {
-    let version = probe
-        .version
-        .as_ref()
-        .map_or_else(|| "direct scrape".to_owned(), |v| format!("Prometheus {v}"));
-    let spacing = probe
-        .scrape_interval
-        .map(|i| format!(", a sample every {i}"))
-        .unwrap_or_default();
-    let seconds = probe.skew_ms as f64 / 1000.0;
-    let skew = if probe.skew_ms.unsigned_abs() > SKEW.0 {
-        format!(", its clock is {seconds:+.1}s off ours")
-    } else {
-        String::new()
+fn describe(probe: &Probe) -> Said {
+    let version = match &probe.version {
+        Some(version) => Said::as_it_is(format!("Prometheus {version}")),
+        None => said!("direct scrape", "直接采集"),
     };
-    format!("{version} answers in {}{spacing}{skew}", probe.round_trip)
+    let trip = probe.round_trip;
+    let mut parts = vec![said!(version; "{version} answers in {trip}", "{version} 应答用时 {trip}")];
+    let spacing = probe.scrape_interval;
+    parts.extend(spacing.map(|i| said!("a sample every {i}", "每 {i} 一个样本")));
+    if probe.skew_ms.unsigned_abs() > SKEW.0 {
+        let seconds = probe.skew_ms as f64 / 1000.0;
+        parts.push(said!(
+            "its clock is {seconds:+.1}s off ours",
+            "其时钟与本机相差 {seconds:+.1}s"
+        ));
+    }
+    Said::list(&parts)
 }

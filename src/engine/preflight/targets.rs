@@ -1,7 +1,13 @@
 //! The targets: who they are, whether they exist, and that they are not everyone.
 
 use super::Inspector;
-use crate::{drill::faults, model::event::CheckOutcome};
+use crate::{
+    drill::faults,
+    model::{
+        event::CheckOutcome,
+        said::{Said, said},
+    },
+};
 
 impl Inspector {
     /// Every target has an address; none and all are both refused.
@@ -17,34 +23,39 @@ impl Inspector {
             .collect();
         let names: Vec<_> = targets.instances.iter().map(ToString::to_string).collect();
         let names = names.join(", ");
-        let next = Some("name the instances to hit; one is enough to learn from");
+        let next = Some(said!(
+            "name the instances to hit; one is enough to learn from",
+            "请写明要命中的实例；一个就足够"
+        ));
+        let (what, service) = (said!("targets", "目标"), &targets.service);
         if targets.instances.is_empty() {
-            self.say("targets", CheckOutcome::Refused, "no target instance", next);
-        } else if !missing.is_empty() {
-            let found = format!("the environment has no {} {}", targets.service, missing[0]);
-            self.say(
-                "targets",
-                CheckOutcome::Refused,
-                found,
-                Some("check the environment's services"),
+            let found = said!("no target instance", "没有目标实例");
+            self.say(what, CheckOutcome::Refused, found, next);
+        } else if let Some(first) = missing.first() {
+            let found = said!(
+                "the environment has no {service} {first}",
+                "环境中没有 {service} 的 {first}"
             );
+            let next = Some(said!("check the environment's services", "请检查环境的 services"));
+            self.say(what, CheckOutcome::Refused, found, next);
         } else if known > 1 && targets.instances.len() >= known {
-            let found = format!("{names}: that is every instance of {}", targets.service);
-            self.say("targets", CheckOutcome::Refused, found, next);
-        } else {
-            self.say(
-                "targets",
-                CheckOutcome::Passed,
-                format!("{names} of {known} {}", targets.service),
-                None,
+            let found = said!(
+                "{names}: that is every instance of {service}",
+                "{names}：这是 {service} 的全部实例"
             );
+            self.say(what, CheckOutcome::Refused, found, next);
+        } else {
+            let found = said!("{names} of {known} {service}", "{names}，共 {known} 个 {service}");
+            self.say(what, CheckOutcome::Passed, found, None);
         }
         for step in &plan.drill.steps {
             if let Err(error) = faults::intents(&plan, step) {
+                let name = &step.name;
+                let found = Said::as_it_is(error.to_string());
                 self.say(
-                    &format!("step {}", step.name),
+                    said!("step {name}", "步骤 {name}"),
                     CheckOutcome::Refused,
-                    error.to_string(),
+                    found,
                     None,
                 );
             }

@@ -130,9 +130,9 @@ pub(crate) fn events() -> Vec<Event> {
         (
             1,
             Body::Check(Check {
-                what: "targets".to_owned(),
+                what: said!("targets", "目标"),
                 outcome: CheckOutcome::Passed,
-                found: "order-0 (1 of 8)".to_owned(),
+                found: said!("order-0 of 8 order", "order-0，共 8 个 order"),
                 next: None,
             }),
         ),

@@ -189,11 +189,11 @@ impl Teller<'_> {
         let line = format!(
             "{} {}: {outcome}, {}",
             self.t("check", "检查"),
-            check.what,
-            check.found
+            check.what.get(self.lang),
+            check.found.get(self.lang)
         );
         match &check.next {
-            Some(next) => format!("{line} → {next}"),
+            Some(next) => format!("{line} → {}", next.get(self.lang)),
             None => line,
         }
     }

@@ -141,7 +141,7 @@ fn escape_sequences_in_titles_notes_and_reasons_never_reach_a_frame() {
                 l.what = Said::as_it_is(evil);
                 l.by_hand = Some(evil.into());
             }),
-            Body::Check(check) => check.found = evil.into(),
+            Body::Check(check) => check.found = Said::as_it_is(evil),
             _ => {}
         }
     }

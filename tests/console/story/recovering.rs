@@ -4,6 +4,7 @@ use allclear::model::{
     event::*,
     phase::{Cause, Phase},
     recovery::*,
+    said::Said,
     time::Span,
 };
 
@@ -85,6 +86,64 @@ impl Story {
             )
             .guards(22.0)
             .wait(21_000);
+        s
+    }
+
+    /// Much goes wrong at once, and each step has much to say of it.
+    pub fn in_trouble() -> Self {
+        let mut s = Self::recovering();
+        s.recovery(
+            StepId::Drain,
+            StepState::Nothing,
+            1_100,
+            [
+                "not drained: order-1 would get 31 of 41 sessions (weight 30 of 40) and may have 30: the rest cannot carry the load",
+                "未摘流：order-1 将分到 31/41 个会话（权重 30/40），上限 30：承载不了",
+            ],
+        )
+        .recovery(
+            StepId::Breakers,
+            StepState::Failed,
+            2_000,
+            [
+                "7 of 8 well; breaker coupon on order-5 (OPEN): POST http://order-5:8081/actuator/circuitbreakers/coupon: not permitted (HTTP 403); check the user, its rights and the secret",
+                "7/8 个正常；order-5 的熔断器 coupon（OPEN）：POST http://order-5:8081/actuator/circuitbreakers/coupon：无权限（HTTP 403）；请检查用户、权限和密钥",
+            ],
+        )
+        .recovery(
+            StepId::Flags,
+            StepState::Done,
+            600,
+            [
+                "46 removed; 1 of them written again meanwhile; 3 kept, older than the drill",
+                "已删 46 个；其中 1 个期间又被写入；保留演练前已有的 3 个",
+            ],
+        )
+        .recovery(
+            StepId::Pools,
+            StepState::Waiting,
+            0,
+            [
+                "order_threads_busy on order-0 38 → 22 FALLING -1.2/s (-1.5 to -0.9)",
+                "order-0 的 order_threads_busy 占用 38 → 22 下降 -1.2/s（-1.5 至 -0.9）",
+            ],
+        )
+        .say(Body::MayRemain(vec![
+            Self::breaker_left(),
+            Leftover {
+                step: StepId::Flags,
+                what: Said::new(
+                    "flag degrade:order:b in Redis main, older than the drill",
+                    "Redis main 中演练前已有的开关 degrade:order:b",
+                ),
+                why: Said::new(
+                    "changed during the drill: its type is list now, and was string; no value is stored, set it as it was meant",
+                    "演练期间被改：类型现为 list，原为 string；未保存原值，请按本意设回",
+                ),
+                by_hand: None,
+                certainty: Certainty::Seen,
+            },
+        ]));
         s
     }
 

@@ -13,6 +13,10 @@ use allclear::model::{
 
 use super::{Story, names::query};
 
+fn both([en, zh]: [&str; 2]) -> Said {
+    Said::new(en, zh)
+}
+
 impl Story {
     pub(super) fn phase(&mut self, phase: Phase, lasts: Option<u64>) -> &mut Self {
         let until = lasts.map(|s| Moment(self.now) + Span::seconds(s));
@@ -21,16 +25,16 @@ impl Story {
 
     pub(super) fn check(
         &mut self,
-        what: &str,
+        what: [&str; 2],
         outcome: CheckOutcome,
-        found: &str,
-        next: Option<&str>,
+        found: [&str; 2],
+        next: Option<[&str; 2]>,
     ) -> &mut Self {
         self.say(Body::Check(Check {
-            what: what.into(),
+            what: both(what),
             outcome,
-            found: found.into(),
-            next: next.map(Into::into),
+            found: both(found),
+            next: next.map(both),
         }))
     }
 
@@ -199,12 +203,12 @@ impl Story {
         step: StepId,
         state: StepState,
         took: u64,
-        [en, zh]: [&str; 2],
+        detail: [&str; 2],
     ) -> &mut Self {
         self.say(Body::Recovery(StepReport {
             step,
             state,
-            detail: Said::new(en, zh),
+            detail: both(detail),
             took: Span::millis(took),
         }))
     }

@@ -16,14 +16,35 @@ impl Story {
             .phase(Phase::Preflight, None)
             .say(Body::Watching { consoles: 1 });
         s.wait(300)
-            .check("queries", CheckOutcome::Passed, "9 queries answered", None)
-            .check("targets", CheckOutcome::Passed, "order-0, 1 of 8", None)
-            .check("undo", CheckOutcome::Passed, "each fault has one", None)
             .check(
-                "leftovers",
+                ["queries", "查询"],
+                CheckOutcome::Passed,
+                ["9 of 9 answered", "已应答 9/9 条"],
+                None,
+            )
+            .check(
+                ["targets", "目标"],
+                CheckOutcome::Passed,
+                ["order-0 of 8 order", "order-0，共 8 个 order"],
+                None,
+            )
+            .check(
+                ["expiry", "自行失效"],
+                CheckOutcome::Passed,
+                [
+                    "every fault expires at its target by itself",
+                    "每个故障都会在目标处自行失效",
+                ],
+                None,
+            )
+            .check(
+                ["earlier runs", "以往演练"],
                 CheckOutcome::Warned,
-                "1 rule of run 11aa22 on order-3, expired",
-                Some("look at it: allclear show 11aa22"),
+                [
+                    "1 rule of run 11aa22 on order-3, expired",
+                    "order-3：演练 11aa22 的规则 1 条，已失效",
+                ],
+                Some(["look at it: allclear show 11aa22", "请查看：allclear show 11aa22"]),
             );
         s.say(Body::Reach(vec![ReachLine {
             instance: instance("order-0"),
@@ -157,10 +178,13 @@ impl Story {
     pub fn refused() -> Self {
         let mut s = Self::preflight();
         s.check(
-            "guard",
+            ["guard", "守护"],
             CheckOutcome::Refused,
-            "payment_backlog answers 2 series where one was meant",
-            Some("narrow it by a scope"),
+            [
+                "payment_backlog answers 2 series where one was meant",
+                "payment_backlog 应答 2 个序列，应为 1 个",
+            ],
+            Some(["narrow it by a scope", "请以 scope 收窄"]),
         )
         .say(Body::Refused {
             reasons: vec!["guard: payment_backlog answers 2 series where one was meant".into()],

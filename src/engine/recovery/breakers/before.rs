@@ -15,6 +15,7 @@ use crate::{
         ids::{InstanceName, ServiceName},
         plan::Plan,
         playbook::{Breakers, SentinelRules, Via},
+        said::{Said, said},
         snapshot::{BreakerSeen, BreakerState, RulesSeen},
     },
 };
@@ -36,7 +37,8 @@ pub(in crate::engine::recovery) async fn read_breakers(plan: &Plan, drivers: &Dr
         else {
             return Part::join(Vec::new());
         };
-        let what = format!("breakers {} on {callers}", names.join(", "));
+        let listed = names.join(", ");
+        let what = said!("breakers {listed} on {callers}", "{callers} 的熔断器 {listed}");
         let instances = match instances(plan, callers, &what) {
             Ok(instances) => instances,
             Err(refused) => return nothing_but(refused),
@@ -95,7 +97,7 @@ async fn proves_via(
 }
 
 fn breaker_part(
-    what: String,
+    what: Said,
     via: &Via,
     looks: Vec<Result<Vec<BreakerSeen>, DriverError>>,
 ) -> Part<BreakerSeen> {
@@ -106,30 +108,50 @@ fn breaker_part(
             Err(error) => checks.push(refused(what.clone(), &error)),
         }
     }
-    let held: Vec<String> = found
+    let held: Vec<Said> = found
         .iter()
         .filter(|b| !matches!(b.state, BreakerState::Closed | BreakerState::HalfOpen))
-        .map(|b| format!("{} on {} is {}", b.name, b.instance, state_word(b.state)))
+        .map(|b| {
+            let (name, instance, state) = (&b.name, &b.instance, state_word(b.state));
+            said!(
+                "{name} on {instance} is {state}",
+                "{instance} 的 {name} 为 {state}"
+            )
+        })
         .collect();
     if checks.is_empty() {
+        let (open, all) = (held.len(), found.len());
         checks.push(match held.first() {
             Some(first) => check(
                 what.clone(),
                 CheckOutcome::Warned,
-                format!("{} of {} are not closed: {first}", held.len(), found.len()),
-                Some("recovery leaves them so; close them first if the drill is about them"),
+                said!(
+                    first;
+                    "{open} of {all} are not closed: {first}",
+                    "{open}/{all} 个未闭合：{first}"
+                ),
+                Some(said!(
+                    "recovery leaves them so; close them first if the drill is about them",
+                    "恢复会保持原样；若演练与其有关，请先闭合"
+                )),
             ),
             None => check(
                 what.clone(),
                 CheckOutcome::Passed,
-                format!("{} closed", found.len()),
+                said!("{all} closed", "{all} 个均闭合"),
                 None,
             ),
         });
         if *via == Via::Close {
-            let found = "closing by the actuator gives up a breaker's window of calls, and its trial: all calls go through at once, and it opens again only after its minimum number of calls";
-            let next = Some("`via: app` half-opens it instead: a few calls try first");
-            checks.push(check(what, CheckOutcome::Warned, found.to_owned(), next));
+            let found = said!(
+                "closing by the actuator gives up a breaker's window of calls, and its trial: all calls go through at once, and it opens again only after its minimum number of calls",
+                "用 actuator 闭合会丢弃熔断器的调用窗口与试探：调用立即全部放行，达到最少调用数后才会再断开"
+            );
+            let next = Some(said!(
+                "`via: app` half-opens it instead: a few calls try first",
+                "`via: app` 则先半开：少量调用先试"
+            ));
+            checks.push(check(what, CheckOutcome::Warned, found, next));
         }
     }
     Part { found, checks }
@@ -144,7 +166,10 @@ pub(in crate::engine::recovery) async fn read_rules(plan: &Plan, drivers: &Drive
         Breakers::Resilience4j { .. } => Vec::new(),
     });
     let parts = lists.map(async |(entry, which, api, callers)| {
-        let what = format!("Sentinel {which} rules on {callers}");
+        let what = said!(
+            "Sentinel {which} rules on {callers}",
+            "{callers} 的 Sentinel {which} 规则"
+        );
         match instances(plan, callers, &what) {
             Ok(instances) => read_list(drivers, (entry, which), api, instances, what).await,
             Err(refused) => nothing_but(refused),
@@ -157,14 +182,16 @@ pub(in crate::engine::recovery) async fn read_rules(plan: &Plan, drivers: &Drive
         .map(|seen| sentinel::data(&seen.list).len())
         .sum();
     if size > MAX_RULES {
-        let found = format!("{size} bytes of rules are more than the {MAX_RULES} that a run keeps");
-        let next = Some("name fewer lists, or callers that have the same rules");
-        part.checks.push(check(
-            "Sentinel rules".to_owned(),
-            CheckOutcome::Refused,
-            found,
-            next,
+        let found = said!(
+            "{size} bytes of rules are more than the {MAX_RULES} that a run keeps",
+            "规则共 {size} 字节，超过一次演练可保存的 {MAX_RULES}"
+        );
+        let next = Some(said!(
+            "name fewer lists, or callers that have the same rules",
+            "请减少列表，或选规则相同的调用方"
         ));
+        let what = said!("Sentinel rules", "Sentinel 规则");
+        part.checks.push(check(what, CheckOutcome::Refused, found, next));
     }
     part
 }
@@ -174,7 +201,7 @@ async fn read_list(
     (entry, which): (usize, SentinelRules),
     api: &str,
     instances: Vec<&InstanceName>,
-    what: String,
+    what: Said,
 ) -> Part<RulesSeen> {
     let look = instances.into_iter().map(async |instance| {
         let base = drivers.places().fill(api, at(instance))?;
@@ -205,7 +232,7 @@ async fn read_list(
 }
 
 /// `2 rules on order-0, 3 rules on 7 instances`.
-fn lists(found: &[RulesSeen]) -> String {
+fn lists(found: &[RulesSeen]) -> Said {
     let mut by_count: BTreeMap<usize, Vec<&InstanceName>> = BTreeMap::new();
     for seen in found {
         by_count
@@ -216,10 +243,16 @@ fn lists(found: &[RulesSeen]) -> String {
     let shown = by_count
         .into_iter()
         .map(|(count, instances)| match instances.as_slice() {
-            [one] => format!("{count} rules on {one}"),
-            several => format!("{count} rules on {} instances", several.len()),
+            [one] => said!("{count} rules on {one}", "{one} 有 {count} 条"),
+            several => {
+                let places = several.len();
+                said!(
+                    "{count} rules on {places} instances",
+                    "{places} 个实例各有 {count} 条"
+                )
+            }
         });
-    shown.collect::<Vec<_>>().join(", ")
+    Said::list(&shown.collect::<Vec<_>>())
 }
 
 fn at(instance: &InstanceName) -> Fill<'_> {
@@ -230,12 +263,18 @@ fn at(instance: &InstanceName) -> Fill<'_> {
 }
 
 /// The instances of a service that the playbook names.
-fn instances<'a>(plan: &'a Plan, callers: &ServiceName, what: &str) -> Result<Vec<&'a InstanceName>, Check> {
+fn instances<'a>(plan: &'a Plan, callers: &ServiceName, what: &Said) -> Result<Vec<&'a InstanceName>, Check> {
     let of_service = plan.environment.services.get(callers).filter(|i| !i.is_empty());
     of_service.map(|i| i.keys().collect()).ok_or_else(|| {
-        let found = format!("the environment has no instance of {callers}");
-        let next = Some("name a service of allclear.yaml as `callers`");
-        check(what.to_owned(), CheckOutcome::Refused, found, next)
+        let found = said!(
+            "the environment has no instance of {callers}",
+            "环境中没有 {callers} 的实例"
+        );
+        let next = Some(said!(
+            "name a service of allclear.yaml as `callers`",
+            "`callers` 请写 allclear.yaml 中的服务"
+        ));
+        check(what.clone(), CheckOutcome::Refused, found, next)
     })
 }
 

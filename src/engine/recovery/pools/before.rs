@@ -17,6 +17,7 @@ use crate::{
         kubernetes::WorkloadSeen,
         plan::Plan,
         playbook::{Restart, RolloutOf},
+        said::{Said, said},
     },
 };
 
@@ -37,23 +38,38 @@ pub(in crate::engine::recovery) async fn read_rollouts(plan: &Plan, drivers: &Dr
         .iter()
         .flat_map(|way| targets.iter().map(move |instance| (*way, instance)));
     let parts = looks.map(async |(way, instance)| {
-        let what = format!("rollout of {instance} in Kubernetes");
+        let what = said!(
+            "rollout of {instance} in Kubernetes",
+            "{instance} 在 Kubernetes 中的滚动重启"
+        );
         match read_rollout(drivers, way, instance).await {
             Err(error) => Part::refused(what, &error),
             Ok((seen, now)) => {
                 let (outcome, next) = match (seen.ready, now.new_first) {
                     (false, _) => (
                         CheckOutcome::Warned,
-                        Some("its last rollout is not over; recovery does not wait for more"),
+                        Some(said!(
+                            "its last rollout is not over; recovery does not wait for more",
+                            "上次滚动尚未结束；恢复不会等更多"
+                        )),
                     ),
                     (_, false) => (
                         CheckOutcome::Warned,
-                        Some("its old pod goes before the new one is Ready: only a Deployment that surges keeps it"),
+                        Some(said!(
+                            "its old pod goes before the new one is Ready: only a Deployment that surges keeps it",
+                            "旧 Pod 会先于新 Pod Ready 而消失：只有允许 surge 的 Deployment 会留住它"
+                        )),
                     ),
                     _ => (CheckOutcome::Passed, None),
                 };
-                let stands = now.unfinished.unwrap_or_else(|| "1 of 1 available".into());
-                let shown = format!("{}, {stands}; may be rolled out anew (dry run)", seen.workload);
+                let available = || said!("1 of 1 available", "1/1 可用");
+                let stands = now.unfinished.map_or_else(available, Said::as_it_is);
+                let workload = &seen.workload;
+                let shown = said!(
+                    stands;
+                    "{workload}, {stands}; may be rolled out anew (dry run)",
+                    "{workload}，{stands}；可重新滚动（试运行）"
+                );
                 Part {
                     found: vec![seen],
                     checks: vec![check(what, outcome, shown, next)],

@@ -16,6 +16,7 @@ use crate::{
         kubernetes::{Workload, WorkloadSeen},
         playbook::{Restart, RolloutOf},
         recovery::{Leftover, StepId},
+        said::{Said, said},
         undo::ChangeIntent,
     },
 };
@@ -61,22 +62,23 @@ fn before<'a>(
     scene: &'a Scene,
     workload: &Workload,
     instance: &InstanceName,
-) -> Result<&'a WorkloadSeen, String> {
+) -> Result<&'a WorkloadSeen, Said> {
     let mut rollouts = scene.snapshot.kubernetes.rollouts.iter();
     let before = rollouts.find(|r| &r.instance == instance && &r.workload == workload);
-    before.ok_or_else(|| format!("the snapshot has no {workload}: untouched"))
+    before.ok_or_else(|| said!("the snapshot has no {workload}: untouched", "快照中没有 {workload}：未动"))
 }
 
 /// What must not be restarted, or would restart something else.
-fn unfit(before: &WorkloadSeen, now: &Rollout) -> Option<String> {
+fn unfit(before: &WorkloadSeen, now: &Rollout) -> Option<Said> {
     let workload = &before.workload;
     if now.uid != before.uid {
-        return Some(format!(
-            "{workload} is another one than before the drill, of the same name: not restarted"
+        return Some(said!(
+            "{workload} is another one than before the drill, of the same name: not restarted",
+            "{workload} 已非演练前的那个，只是同名：未重启"
         ));
     }
     let obstacle = now.obstacle.as_ref()?;
-    Some(format!("{workload} is not restarted: {obstacle}"))
+    Some(said!("{workload} is not restarted: {obstacle}", "未重启 {workload}：{obstacle}"))
 }
 
 /// Restarts the target's workload, unless that has been done since the snapshot, by whomever. Two that ask for it at once
@@ -88,8 +90,8 @@ pub(super) async fn restart(
     scene: &Scene,
     rollout: &RolloutOf,
     instance: &InstanceName,
-) -> Result<Restarted, String> {
-    let text = |error: DriverError| error.to_string();
+) -> Result<Restarted, Said> {
+    let text = |error: DriverError| error.said();
     let Place { cluster, workload } = Place::of(&scene.drivers, rollout, instance).map_err(text)?;
     let seen = before(scene, &workload, instance)?;
     let at = Clock.wall().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
@@ -119,7 +121,10 @@ pub(super) async fn restart(
                     });
                     scene.waiting(
                         StepId::Pools,
-                        format!("restarting {instance}: rollout of {workload}"),
+                        said!(
+                            "restarting {instance}: rollout of {workload}",
+                            "正在重启 {instance}：滚动 {workload}"
+                        ),
                     );
                     written.await;
                 }
@@ -134,7 +139,7 @@ pub(super) async fn restart(
         let goes_on = error.may_pass() || matches!(error, DriverError::Conflict { .. });
         match error.certainty() {
             _ if goes_on && Instant::now() < deadline => scene.pause().await,
-            Effect::NotDone => return Err(error.to_string()),
+            Effect::NotDone => return Err(error.said()),
             Effect::Unknown => return Ok(Restarted::Now),
         }
     }
@@ -155,19 +160,22 @@ pub(super) async fn is_ready(
     scene: &Scene,
     rollout: &RolloutOf,
     instance: &InstanceName,
-) -> Result<(), String> {
-    let text = |error: DriverError| error.to_string();
+) -> Result<(), Said> {
+    let text = |error: DriverError| error.said();
     let Place { cluster, workload } = Place::of(&scene.drivers, rollout, instance).map_err(text)?;
     let seen = before(scene, &workload, instance)?;
     let now = cluster.rollout(&workload).await.map_err(text)?;
     if let Some(why) = unfit(seen, &now) {
-        return Err(format!("idle, but {why}"));
+        return Err(said!(why; "idle, but {why}", "已空闲，但{why}"));
     }
     match now.unfinished {
         _ if now.restarted_at == seen.restarted_at => {
-            Err(format!("idle, but {workload} has not been rolled out anew"))
+            Err(said!(
+                "idle, but {workload} has not been rolled out anew",
+                "已空闲，但 {workload} 未重新滚动"
+            ))
         }
-        Some(why) => Err(format!("idle, but {workload}: {why}")),
+        Some(why) => Err(said!("idle, but {workload}: {why}", "已空闲，但 {workload}：{why}")),
         None => Ok(()),
     }
 }
@@ -185,22 +193,27 @@ pub(super) async fn not_as_before(scene: &Scene) -> Vec<Leftover> {
         let (step, workload) = (StepId::Pools, before.workload.clone());
         let place = Place { cluster, workload };
         let (workload, hand) = (&place.workload, Some(place.by_hand()));
+        let what = said!("{workload}", "工作负载 {workload}");
         let now = scene
             .persist(scene.deadline(), || cluster.rollout(workload))
             .await;
         match now {
             Err(error @ DriverError::NotThere { .. }) => {
-                Some(seen(step, workload.to_string(), error.to_string(), None))
+                Some(seen(step, what, error.said(), None))
             }
-            Err(error) => Some(unread(step, workload.to_string(), &error, hand)),
+            Err(error) => Some(unread(step, what, &error, hand)),
             Ok(now) if now.uid != before.uid => {
-                let why = "it is another one than before the drill, of the same name";
-                Some(seen(step, workload.to_string(), why, None))
+                let why = said!(
+                    "it is another one than before the drill, of the same name",
+                    "已非演练前的那个，只是同名"
+                );
+                Some(seen(step, what, why, None))
             }
             Ok(now) => {
                 let why = now.unfinished.filter(|_| before.ready)?;
-                let what = format!("{workload} ({why})");
-                Some(seen(step, what, "it was all rolled out before the drill", hand))
+                let what = said!("{workload} ({why})", "{workload}（{why}）");
+                let why = said!("it was all rolled out before the drill", "演练前已全部滚动完成");
+                Some(seen(step, what, why, hand))
             }
         }
     };

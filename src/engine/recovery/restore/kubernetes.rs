@@ -85,7 +85,10 @@ pub(super) fn unproved(plan: &Plan, healthy: &KubernetesSeen) -> Vec<Leftover> {
         let missing = targets
             .iter()
             .filter(|i| !healthy.rollouts.iter().any(|r| r.instance == **i));
-        all.extend(missing.map(|i| unknown(StepId::Pools, format!("workload of {i}"), UNREAD)));
+        all.extend(missing.map(|i| {
+            let what = said!("workload of {i}", "{i} 的工作负载");
+            unknown(StepId::Pools, what, unread())
+        }));
     }
     for (entry, queue) in playbook.retry_queues.iter().enumerate() {
         let RetryQueue::Kafka(KafkaQueue {

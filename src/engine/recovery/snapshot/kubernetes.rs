@@ -16,6 +16,7 @@ use crate::{
         kubernetes::PodSeen,
         plan::Plan,
         playbook::{PodsOf, Restart},
+        said::{Said, said},
         snapshot::KubernetesSeen,
     },
 };
@@ -31,15 +32,31 @@ pub(in crate::engine::recovery) async fn read_kubernetes(
     drivers: &Drivers,
 ) -> (KubernetesSeen, Vec<Check>) {
     let (pods, rollouts, serving, scales, route) = tokio::join!(
-        bounded(drivers, "pods that a restart deletes", read_pods(plan, drivers)),
         bounded(
             drivers,
-            "workloads that a rollout restarts",
+            said!("pods that a restart deletes", "重启将删除的 Pod"),
+            read_pods(plan, drivers)
+        ),
+        bounded(
+            drivers,
+            said!("workloads that a rollout restarts", "将滚动重启的工作负载"),
             read_rollouts(plan, drivers)
         ),
-        bounded(drivers, "pods behind Services", read_serving(plan, drivers)),
-        bounded(drivers, "scales of retry consumers", read_scales(plan, drivers)),
-        bounded(drivers, "the HTTPRoute", read_route(plan, drivers)),
+        bounded(
+            drivers,
+            said!("pods behind Services", "Service 后的 Pod"),
+            read_serving(plan, drivers)
+        ),
+        bounded(
+            drivers,
+            said!("scales of retry consumers", "重试消费者的副本数"),
+            read_scales(plan, drivers)
+        ),
+        bounded(
+            drivers,
+            said!("the HTTPRoute", "所用 HTTPRoute"),
+            read_route(plan, drivers)
+        ),
     );
     let seen = KubernetesSeen {
         pods: pods.found,
@@ -80,7 +97,10 @@ async fn read_pods(plan: &Plan, drivers: &Drivers) -> Part<PodSeen> {
         .iter()
         .flat_map(|pods| targets.iter().map(move |instance| (*pods, instance)));
     let parts = looks.map(async |(pods, instance)| {
-        let what = format!("restart of {instance} in Kubernetes");
+        let what = said!(
+            "restart of {instance} in Kubernetes",
+            "{instance} 在 Kubernetes 中的重启"
+        );
         match read_pod(drivers, pods, instance).await {
             Err(error) => Part::refused(what, &error),
             Ok((seen, shown)) => {
@@ -88,7 +108,10 @@ async fn read_pods(plan: &Plan, drivers: &Drivers) -> Part<PodSeen> {
                     true => (CheckOutcome::Passed, None),
                     false => (
                         CheckOutcome::Warned,
-                        Some("it is not Ready already; recovery does not wait for more"),
+                        Some(said!(
+                            "it is not Ready already; recovery does not wait for more",
+                            "现已非 Ready；恢复不会等它 Ready"
+                        )),
                     ),
                 };
                 Part {
@@ -105,7 +128,7 @@ async fn read_pod(
     drivers: &Drivers,
     pods: &PodsOf,
     instance: &InstanceName,
-) -> Result<(PodSeen, String), DriverError> {
+) -> Result<(PodSeen, Said), DriverError> {
     let place = PodPlace::of(drivers, pods, instance)?;
     let pod = place.only().await?;
     let Some(owner) = &pod.owner else {
@@ -115,10 +138,10 @@ async fn read_pod(
         });
     };
     place.cluster.delete_pod(&pod.id, Run::Dry).await?;
-    let shown = format!(
-        "{}, {}, kept by {owner}; may be deleted (dry run)",
-        pod.id,
-        pod.state()
+    let (id, state) = (&pod.id, pod.state());
+    let shown = said!(
+        "{id}, {state}, kept by {owner}; may be deleted (dry run)",
+        "{id}，{state}，归 {owner}；可删除（试运行）"
     );
     let seen = PodSeen {
         instance: instance.clone(),

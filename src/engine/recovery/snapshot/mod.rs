@@ -24,6 +24,7 @@ use crate::{
         ids::InstanceName,
         plan::Plan,
         playbook::{How, Restart},
+        said::{Said, said},
         snapshot::Snapshot,
     },
 };
@@ -45,7 +46,7 @@ pub(super) struct Part<T> {
 
 impl<T> Part<T> {
     /// Nothing was found, since it could not be read.
-    pub(super) fn refused(what: String, error: &DriverError) -> Self {
+    pub(super) fn refused(what: Said, error: &DriverError) -> Self {
         Part {
             found: Vec::new(),
             checks: vec![refused(what, error)],
@@ -72,7 +73,7 @@ const CALLS: u64 = 12;
 /// waited for.
 pub(super) async fn bounded<T>(
     drivers: &Drivers,
-    what: &str,
+    what: Said,
     part: impl Future<Output = Part<T>>,
 ) -> Part<T> {
     let within = drivers.patience().call * CALLS;
@@ -81,10 +82,16 @@ pub(super) async fn bounded<T>(
         Err(_) => Part {
             found: Vec::new(),
             checks: vec![check(
-                what.to_owned(),
+                what,
                 CheckOutcome::Refused,
-                format!("not read within {within}: too many of them answer too slowly"),
-                Some("find what makes them slow: a recovery would be as slow"),
+                said!(
+                    "not read within {within}: too many of them answer too slowly",
+                    "{within} 内未读完：太多项应答过慢"
+                ),
+                Some(said!(
+                    "find what makes them slow: a recovery would be as slow",
+                    "请查明为何慢：恢复时也会同样慢"
+                )),
             )],
         },
     }
@@ -102,7 +109,11 @@ pub async fn read_snapshot_telling(
 /// Reads everything that recovery may change. Changes nothing. Any refused check means that the run may not start.
 pub async fn read_snapshot(plan: &Plan, drivers: &Drivers) -> (Snapshot, Vec<Check>) {
     let (injectors, (snapshot, checks)) = tokio::join!(
-        bounded(drivers, "injection points", read_injectors(plan, drivers)),
+        bounded(
+            drivers,
+            said!("injection points", "注入点"),
+            read_injectors(plan, drivers)
+        ),
         read_playbook(plan, drivers),
     );
     let checks = [injectors.checks, checks, read_programs(plan, drivers)].concat();
@@ -113,11 +124,19 @@ pub async fn read_snapshot(plan: &Plan, drivers: &Drivers) -> (Snapshot, Vec<Che
 /// Everything that the playbook puts back, as it stands.
 pub(super) async fn read_playbook(plan: &Plan, drivers: &Drivers) -> (Snapshot, Vec<Check>) {
     let (gateway, breakers, rules, flags, queues, (kubernetes, in_kubernetes)) = tokio::join!(
-        bounded(drivers, "gateway", read_gateway(plan, drivers)),
-        bounded(drivers, "breakers", read_breakers(plan, drivers)),
-        bounded(drivers, "lists of rules", read_rules(plan, drivers)),
-        bounded(drivers, "flags", read_flags(plan, drivers)),
-        bounded(drivers, "retry queues", read_queues(plan, drivers)),
+        bounded(drivers, said!("gateway", "网关"), read_gateway(plan, drivers)),
+        bounded(drivers, said!("breakers", "熔断器"), read_breakers(plan, drivers)),
+        bounded(
+            drivers,
+            said!("lists of rules", "规则列表"),
+            read_rules(plan, drivers)
+        ),
+        bounded(drivers, said!("flags", "降级开关"), read_flags(plan, drivers)),
+        bounded(
+            drivers,
+            said!("retry queues", "重试队列"),
+            read_queues(plan, drivers)
+        ),
         read_kubernetes(plan, drivers),
     );
     let checks = [
@@ -141,29 +160,46 @@ pub(super) async fn read_playbook(plan: &Plan, drivers: &Drivers) -> (Snapshot, 
     (snapshot, checks)
 }
 
-pub(super) fn check(what: String, outcome: CheckOutcome, found: String, next: Option<&str>) -> Check {
+pub(super) fn check(what: Said, outcome: CheckOutcome, found: Said, next: Option<Said>) -> Check {
     Check {
         what,
         outcome,
         found,
-        next: next.map(str::to_owned),
+        next,
     }
 }
 
-pub(super) fn refused(what: String, error: &DriverError) -> Check {
+pub(super) fn refused(what: Said, error: &DriverError) -> Check {
     let next = match error {
         DriverError::Unreachable { .. } | DriverError::TimedOut { .. } | DriverError::Lost { .. } => {
-            "start it, or correct its address in allclear.yaml or in the drill's recovery"
+            said!(
+                "start it, or correct its address in allclear.yaml or in the drill's recovery",
+                "请启动它，或改正 allclear.yaml 或演练 recovery 中的地址"
+            )
         }
         DriverError::Unauthorized { .. } | DriverError::NoSecret { .. } => {
-            "give allclear's user this right: without it recovery could not put this back"
+            said!(
+                "give allclear's user this right: without it recovery could not put this back",
+                "请授予 allclear 的用户此权限：否则恢复时无法还原"
+            )
         }
-        DriverError::NotThere { .. } | DriverError::Place(_) => "correct the name in the drill file",
-        DriverError::Setup { .. } => "correct it where the environment is described, in allclear.yaml",
-        DriverError::TooMany { .. } => "narrow the pattern, or raise at_most if all of them are meant",
-        _ => "look at the system: it does not answer as this driver needs",
+        DriverError::NotThere { .. } | DriverError::Place(_) => {
+            said!("correct the name in the drill file", "请改正演练文件中的名称")
+        }
+        DriverError::Setup { .. } => said!(
+            "correct it where the environment is described, in allclear.yaml",
+            "请在 allclear.yaml 的环境描述中改正"
+        ),
+        DriverError::TooMany { .. } => said!(
+            "narrow the pattern, or raise at_most if all of them are meant",
+            "请收窄模式；若确指全部，请调高 at_most"
+        ),
+        _ => said!(
+            "look at the system: it does not answer as this driver needs",
+            "请查看该系统：其应答不合本驱动所需"
+        ),
     };
-    check(what, CheckOutcome::Refused, error.to_string(), Some(next))
+    check(what, CheckOutcome::Refused, error.said(), Some(next))
 }
 
 async fn read_injectors(plan: &Plan, drivers: &Drivers) -> Part<String> {
@@ -171,7 +207,10 @@ async fn read_injectors(plan: &Plan, drivers: &Drivers) -> Part<String> {
         .map(|aim| (aim.instance, aim.point()))
         .collect();
     let parts = pairs.into_iter().map(async |(instance, point)| {
-        let what = format!("injection point {point} on {instance}");
+        let what = said!(
+            "injection point {point} on {instance}",
+            "{instance} 的注入点 {point}"
+        );
         let look = async {
             let base = drivers.point_base(instance)?;
             drivers.point().proves_point(&base, point).await?;
@@ -188,22 +227,35 @@ async fn read_injectors(plan: &Plan, drivers: &Drivers) -> Part<String> {
     part
 }
 
-fn foreign_rules(plan: &Plan, what: String, instance: &str, rules: &[RuleSeen]) -> Part<String> {
+fn foreign_rules(plan: &Plan, what: Said, instance: &str, rules: &[RuleSeen]) -> Part<String> {
     let others = rules.iter().filter(|r| r.run != plan.run.as_str());
-    let found: Vec<String> = others
-        .map(|r| format!("{} on {instance}", r.describe()))
+    let found: Vec<Said> = others
+        .map(|r| said!(rule = r.said(); "{rule} on {instance}", "{instance}：{rule}"))
         .collect();
-    let check = match found.as_slice() {
-        [] => check(what, CheckOutcome::Passed, "there; no rule on it".into(), None),
-        [first, ..] => check(
+    let count = found.len();
+    let check = match found.first() {
+        None => check(
+            what,
+            CheckOutcome::Passed,
+            said!("there; no rule on it", "存在；其上无规则"),
+            None,
+        ),
+        Some(first) => check(
             what,
             CheckOutcome::Warned,
-            format!("{} rules of others, untouched: {first}", found.len()),
-            Some("if a run forgot it: allclear recover, for the run it names"),
+            said!(
+                first;
+                "{count} rules of others, untouched: {first}",
+                "他人的规则 {count} 条，未动：{first}"
+            ),
+            Some(said!(
+                "if a run forgot it: allclear recover, for the run it names",
+                "若是某次演练遗留：对该演练执行 allclear recover"
+            )),
         ),
     };
     Part {
-        found,
+        found: found.iter().map(|rule| rule.en().to_owned()).collect(),
         checks: vec![check],
     }
 }
@@ -211,30 +263,34 @@ fn foreign_rules(plan: &Plan, what: String, instance: &str, rules: &[RuleSeen]) 
 /// A script that is not there is found now, not during the accident.
 fn read_programs(plan: &Plan, drivers: &Drivers) -> Vec<Check> {
     let commands = plan.drill.recovery.commands.iter().map(|command| {
-        let what = format!("command {}", command.name);
+        let name = &command.name;
+        let what = said!("command {name}", "命令 {name}");
         let (found, shown) = match &command.how {
             How::Run { run, check } => {
                 let mut programs = std::iter::once(run).chain(check);
                 (
                     programs.try_for_each(|p| drivers.proves_program(p)),
-                    "its program is there",
+                    said!("its program is there", "程序存在"),
                 )
             }
             How::Http { url, check, .. } => {
                 let mut urls = std::iter::once(url).chain(check.iter().map(|c| &c.url));
                 (
                     urls.try_for_each(|url| leads_somewhere(plan, drivers, url)),
-                    "its addresses are known",
+                    said!("its addresses are known", "地址已知"),
                 )
             }
         };
         match found {
-            Ok(()) if command.has_check() => check(what, CheckOutcome::Passed, shown.into(), None),
+            Ok(()) if command.has_check() => check(what, CheckOutcome::Passed, shown, None),
             Ok(()) => check(
                 what,
                 CheckOutcome::Warned,
-                format!("{shown}; it has no check"),
-                Some("give it a `check`: success alone does not prove that it worked"),
+                shown.and(&said!("it has no check", "未设检查")),
+                Some(said!(
+                    "give it a `check`: success alone does not prove that it worked",
+                    "请给它一个 `check`：成功返回并不证明有效"
+                )),
             ),
             Err(error) => refused(what, &error),
         }
@@ -249,10 +305,9 @@ fn read_programs(plan: &Plan, drivers: &Drivers) -> Vec<Check> {
             .ready
             .iter()
             .try_for_each(|url| leads_somewhere(plan, drivers, url));
-        Some(refused(
-            format!("restart of pool {}", pool.metric),
-            &found.and(ready).err()?,
-        ))
+        let metric = &pool.metric;
+        let what = said!("restart of pool {metric}", "线程池 {metric} 的重启");
+        Some(refused(what, &found.and(ready).err()?))
     });
     commands.chain(restarts).collect()
 }

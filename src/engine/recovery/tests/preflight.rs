@@ -32,7 +32,11 @@ async fn a_misspelt_breaker_is_refused_with_the_nearest_name_and_none_is_created
     );
     let check = only(read(&stage).await.1);
     assert_eq!(check.outcome, CheckOutcome::Refused);
-    assert!(check.found.contains("did you mean `coupon`?"), "{}", check.found);
+    assert!(
+        check.found.en().contains("did you mean `coupon`?"),
+        "{}",
+        check.found.en()
+    );
     assert_eq!(actuator.states.lock().await.len(), 2);
 }
 
@@ -68,11 +72,15 @@ async fn what_answers_too_slowly_all_in_all_is_refused() {
     let stage = stage(environment(&[]), nothing_to_do());
     let never = std::future::pending::<super::super::snapshot::Part<GatewayServer>>();
     let begin = Instant::now();
-    let part = super::super::snapshot::bounded(&stage.scene.drivers, "gateway", never).await;
+    let part = super::super::snapshot::bounded(&stage.scene.drivers, "gateway".into(), never).await;
     assert_eq!(elapsed(begin), SHORT.call * 12);
     let check = only(part.checks);
     assert_eq!(check.outcome, CheckOutcome::Refused);
-    assert!(check.found.starts_with("not read within 6s"), "{}", check.found);
+    assert!(
+        check.found.en().starts_with("not read within 6s"),
+        "{}",
+        check.found.en()
+    );
 }
 
 #[tokio::test]
@@ -95,9 +103,9 @@ async fn a_misspelt_point_and_a_foreign_rule_are_said() {
     let check = only(read(&stage).await.1);
     assert_eq!(check.outcome, CheckOutcome::Refused);
     assert!(
-        check.found.contains("did you mean `coupon.query`?"),
+        check.found.en().contains("did you mean `coupon.query`?"),
         "{}",
-        check.found
+        check.found.en()
     );
 }
 
@@ -111,7 +119,7 @@ async fn a_gateway_that_cannot_be_changed_or_lacks_the_server_is_refused() {
         let stage = stage(gateway::one_target(name), gateway::playbook(socket, Span::ZERO));
         let check = only(read(&stage).await.1);
         assert_eq!(check.outcome, CheckOutcome::Refused);
-        assert!(check.found.contains(said), "{}", check.found);
+        assert!(check.found.en().contains(said), "{}", check.found.en());
     }
 }
 
@@ -122,11 +130,11 @@ async fn what_is_unreachable_is_refused_with_what_and_why_and_next() {
     let check = only(read(&stage).await.1);
     assert_eq!(check.outcome, CheckOutcome::Refused);
     assert!(
-        check.found.contains(&address) && check.found.contains("refused"),
+        check.found.en().contains(&address) && check.found.en().contains("refused"),
         "{}",
-        check.found
+        check.found.en()
     );
-    assert!(check.next.unwrap().contains("allclear.yaml"));
+    assert!(check.next.unwrap().en().contains("allclear.yaml"));
 }
 
 #[tokio::test]
@@ -146,5 +154,9 @@ async fn a_script_that_is_not_there_is_found_before_the_fault() {
     };
     let check = only(read(&stage(environment(&[]), book)).await.1);
     assert_eq!(check.outcome, CheckOutcome::Refused);
-    assert!(check.found.contains("no-such-script.sh"), "{}", check.found);
+    assert!(
+        check.found.en().contains("no-such-script.sh"),
+        "{}",
+        check.found.en()
+    );
 }

@@ -250,7 +250,7 @@ async fn refused_at(redis: &RedisPart) -> String {
         crate::model::event::CheckOutcome::Refused,
         "{checks:?}"
     );
-    checks[0].found.clone()
+    checks[0].found.en().to_owned()
 }
 
 #[tokio::test]

@@ -17,6 +17,7 @@ use crate::{
         kubernetes::ServingSeen,
         plan::Plan,
         playbook::{Gateway, PodGateway},
+        said::{Said, said},
     },
 };
 
@@ -28,7 +29,8 @@ pub(in crate::engine::recovery) async fn read_serving(plan: &Plan, drivers: &Dri
     };
     let targets = &plan.drill.targets.instances;
     let looks = targets.iter().map(async |instance| {
-        let what = format!("label {} of {instance}'s pod", gateway.key);
+        let key = &gateway.key;
+        let what = said!("label {key} of {instance}'s pod", "{instance} 的 Pod 标签 {key}");
         match read_label(drivers, gateway, instance).await {
             Err(error) => Part::refused(what, &error),
             Ok((seen, keeper)) => {
@@ -134,31 +136,47 @@ pub(super) fn by_label(services: Vec<Service>, gateway: &PodGateway) -> Vec<Serv
         .collect()
 }
 
-fn label_check(what: String, gateway: &PodGateway, seen: &ServingSeen, keeper: Keeper) -> Check {
-    let value = seen.label.as_deref().unwrap_or("not there");
-    let inside = match seen.services.as_slice() {
-        [] => "in no Service by it".to_owned(),
-        names => format!("in Service {}", names.join(", ")),
+fn label_check(what: Said, gateway: &PodGateway, seen: &ServingSeen, keeper: Keeper) -> Check {
+    let value = match &seen.label {
+        Some(value) => Said::as_it_is(value),
+        None => said!("not there", "无"),
     };
-    let ready = if seen.ready { "Ready" } else { "not Ready" };
-    let shown = format!(
-        "{}: {value}, {inside}, {ready}; may be set to {} (dry run)",
-        seen.pod, gateway.out
+    let names = seen.services.join(", ");
+    let inside = match names.is_empty() {
+        true => said!("in no Service by it", "不在任何 Service 中"),
+        false => said!("in Service {names}", "在 Service {names} 中"),
+    };
+    let ready = match seen.ready {
+        true => said!("Ready", "已 Ready"),
+        false => said!("not Ready", "未 Ready"),
+    };
+    let (pod, out) = (&seen.pod, &gateway.out);
+    let shown = said!(
+        value, inside, ready;
+        "{pod}: {value}, {inside}, {ready}; may be set to {out} (dry run)",
+        "{pod}：{value}，{inside}，{ready}；可设为 {out}（试运行）"
     );
     if let Keeper::NotKnown(owner) = keeper {
-        let next = format!(
-            "whether {owner} keeps its pods by it is not known: if so, it lets this one go and makes another"
+        let next = said!(
+            "whether {owner} keeps its pods by it is not known: if so, it lets this one go and makes another",
+            "{owner} 是否凭此标签管理 Pod 不明：若是，它会放开这个并另建一个"
         );
-        return check(what, CheckOutcome::Warned, shown, Some(&next));
+        return check(what, CheckOutcome::Warned, shown, Some(next));
     }
     let (outcome, next) = match (seen.services.is_empty(), seen.ready) {
         (true, _) => (
             CheckOutcome::Warned,
-            Some("it takes no traffic already; recovery will leave it so"),
+            Some(said!(
+                "it takes no traffic already; recovery will leave it so",
+                "现已不接流量；恢复会保持原样"
+            )),
         ),
         (_, false) => (
             CheckOutcome::Warned,
-            Some("it is not Ready: it takes no traffic already"),
+            Some(said!(
+                "it is not Ready: it takes no traffic already",
+                "未 Ready：现已不接流量"
+            )),
         ),
         (false, true) => (CheckOutcome::Passed, None),
     };
@@ -167,7 +185,8 @@ fn label_check(what: String, gateway: &PodGateway, seen: &ServingSeen, keeper: K
 
 async fn load_check(drivers: &Drivers, gateway: &PodGateway, seen: &[ServingSeen]) -> Option<Check> {
     let (cluster, first) = (drivers.kubernetes().ok()?, seen.first()?);
-    let what = format!("what is left without {}", names(seen));
+    let without = names(seen);
+    let what = said!("what is left without {without}", "摘除 {without} 后的余量");
     let services = cluster.services(&first.pod.namespace).await;
     let load = match services {
         Ok(services) => {
@@ -184,12 +203,15 @@ async fn load_check(drivers: &Drivers, gateway: &PodGateway, seen: &[ServingSeen
     };
     Some(match load.map(|load| load.rest()) {
         Err(error) => refused(what, &error),
-        Ok(Ok(rest)) => check(what, CheckOutcome::Passed, rest.en().to_owned(), None),
+        Ok(Ok(rest)) => check(what, CheckOutcome::Passed, rest, None),
         Ok(Err(why)) => check(
             what,
             CheckOutcome::Warned,
-            why.en().to_owned(),
-            Some("recovery will not take the targets out of traffic while this is so"),
+            why,
+            Some(said!(
+                "recovery will not take the targets out of traffic while this is so",
+                "只要如此，恢复就不会摘除目标"
+            )),
         ),
     })
 }

@@ -11,7 +11,7 @@ use crate::{
         kubernetes::RouteSeen,
         plan::Plan,
         playbook::{Gateway, RouteGateway},
-        said::Said,
+        said::{Said, said},
         snapshot::{GatewayServer, GatewayState},
     },
 };
@@ -26,7 +26,10 @@ pub(in crate::engine::recovery) async fn read_gateway(plan: &Plan, drivers: &Dri
         Some(Gateway::Pods(_)) | None => return Part::join(Vec::new()),
     };
     let looks = sockets.iter().map(async |socket| {
-        let what = format!("gateway backend {backend} at {socket}");
+        let what = said!(
+            "gateway backend {backend} at {socket}",
+            "网关 {socket} 的 backend {backend}"
+        );
         match balancer(plan, drivers, socket, backend).await {
             Err(error) => Part::refused(what, &error),
             Ok((found, carries)) => balancer_part(what, found, carries),
@@ -65,7 +68,7 @@ async fn balancer(
 }
 
 async fn read_weights(plan: &Plan, drivers: &Drivers, gateway: &RouteGateway) -> Part<GatewayServer> {
-    let what = format!("HTTPRoute {}", gateway.route);
+    let what = route_named(gateway);
     let look = async {
         let route = Route::of(drivers, gateway, &plan.drill.targets.instances, None)?;
         let servers = route.servers().await?;
@@ -101,7 +104,7 @@ pub(in crate::engine::recovery) async fn read_route(plan: &Plan, drivers: &Drive
         route.seen().await
     };
     match look.await {
-        Err(error) => Part::refused(format!("HTTPRoute {}", gateway.route), &error),
+        Err(error) => Part::refused(route_named(gateway), &error),
         Ok(seen) => Part {
             found: vec![seen],
             checks: Vec::new(),
@@ -109,38 +112,47 @@ pub(in crate::engine::recovery) async fn read_route(plan: &Plan, drivers: &Drive
     }
 }
 
-fn balancer_part(
-    what: String,
-    found: Vec<GatewayServer>,
-    carries: Result<Said, Said>,
-) -> Part<GatewayServer> {
-    let shown: Vec<String> = found
+fn route_named(gateway: &RouteGateway) -> Said {
+    let route = &gateway.route;
+    said!("HTTPRoute {route}", "路由 HTTPRoute {route}")
+}
+
+fn balancer_part(what: Said, found: Vec<GatewayServer>, carries: Result<Said, Said>) -> Part<GatewayServer> {
+    let shown: Vec<Said> = found
         .iter()
-        .map(|s| match s.state {
-            GatewayState::Ready => format!("{} weight {}", s.instance, s.weight),
-            state => format!(
-                "{} weight {}, {}",
-                s.instance,
-                s.weight,
-                haproxy::state_word(state)
-            ),
+        .map(|s| {
+            let (instance, weight, state) = (&s.instance, s.weight, haproxy::state_word(s.state));
+            match s.state {
+                GatewayState::Ready => said!("{instance} weight {weight}", "{instance} 权重 {weight}"),
+                _ => said!(
+                    "{instance} weight {weight}, {state}",
+                    "{instance} 权重 {weight}，{state}"
+                ),
+            }
         })
         .collect();
+    let without = |rest: Said| said!(rest; "without them {rest}", "摘除后{rest}");
     let is_out = |s: &GatewayServer| s.state != GatewayState::Ready || s.weight == 0;
     let (outcome, next, rest) = match carries {
         Err(why) => (
             CheckOutcome::Warned,
-            Some("recovery will not take the targets out of traffic while this is so"),
-            why.en().to_owned(),
+            Some(said!(
+                "recovery will not take the targets out of traffic while this is so",
+                "只要如此，恢复就不会摘除目标"
+            )),
+            why,
         ),
         Ok(rest) if found.iter().any(is_out) => (
             CheckOutcome::Warned,
-            Some("a target takes no traffic already; recovery will leave it so"),
-            format!("without them {}", rest.en()),
+            Some(said!(
+                "a target takes no traffic already; recovery will leave it so",
+                "有目标现已不接流量；恢复会保持原样"
+            )),
+            without(rest),
         ),
-        Ok(rest) => (CheckOutcome::Passed, None, format!("without them {}", rest.en())),
+        Ok(rest) => (CheckOutcome::Passed, None, without(rest)),
     };
-    let shown = format!("{}; {rest}", shown.join(", "));
+    let shown = Said::list(&shown).and(&rest);
     Part {
         found,
         checks: vec![check(what, outcome, shown, next)],

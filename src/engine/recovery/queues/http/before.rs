@@ -3,7 +3,11 @@
 use crate::{
     drivers::{Drivers, place::Fill},
     engine::recovery::snapshot::{Part, check},
-    model::{event::CheckOutcome, snapshot::RetryQueueSeen},
+    model::{
+        event::CheckOutcome,
+        said::{Said, said},
+        snapshot::RetryQueueSeen,
+    },
 };
 
 pub(in crate::engine::recovery::queues) async fn read_switch(
@@ -11,7 +15,7 @@ pub(in crate::engine::recovery::queues) async fn read_switch(
     entry: usize,
     url: &str,
 ) -> Part<RetryQueueSeen> {
-    let what = format!("retry queue {url}");
+    let what = said!("retry queue {url}", "重试队列 {url}");
     let look = async {
         let url = drivers.places().fill(url, Fill::default())?;
         drivers.retry().read(&url).await
@@ -24,12 +28,25 @@ pub(in crate::engine::recovery::queues) async fn read_switch(
             } else {
                 CheckOutcome::Passed
             };
-            let next = now
-                .held
-                .then_some("it is held already; recovery will leave it so");
-            let flow = if now.held { "held" } else { "flowing" };
-            let rate = now.rate.map(|r| format!(" at {r}/s")).unwrap_or_default();
-            let shown = format!("{} waiting, {flow}{rate}", now.backlog);
+            let next = now.held.then(|| {
+                said!(
+                    "it is held already; recovery will leave it so",
+                    "现已暂停；恢复会保持原样"
+                )
+            });
+            let flow = match now.held {
+                true => said!("held", "已暂停"),
+                false => said!("flowing", "流动中"),
+            };
+            let rate = now.rate.map_or(Said::as_it_is(""), |rate| {
+                said!(" at {rate}/s", "，限速 {rate}/s")
+            });
+            let backlog = now.backlog;
+            let shown = said!(
+                flow, rate;
+                "{backlog} waiting, {flow}{rate}",
+                "{backlog} 条等待，{flow}{rate}"
+            );
             Part {
                 found: vec![RetryQueueSeen {
                     entry,

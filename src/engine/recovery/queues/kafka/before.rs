@@ -14,11 +14,12 @@ use crate::{
         event::{Check, CheckOutcome},
         playbook::{KafkaQueue, OffsetReset, RetryQueue},
         quota::{Payer, QuotaSeen},
+        said::{Said, said},
         snapshot::RetryQueueSeen,
     },
 };
 
-use super::{COMMIT, LOOK, pace::Pace, rate};
+use super::{COMMIT, LOOK, limit, pace::Pace};
 
 pub(in crate::engine::recovery::queues) async fn read_topic(
     drivers: &Drivers,
@@ -31,7 +32,10 @@ pub(in crate::engine::recovery::queues) async fn read_topic(
         group,
         ..
     } = queue;
-    let what = format!("retry topic {topic} of group {group} at Kafka {cluster}");
+    let what = said!(
+        "retry topic {topic} of group {group} at Kafka {cluster}",
+        "Kafka {cluster} 中消费组 {group} 的重试主题 {topic}"
+    );
     let look = async {
         let cluster = drivers.kafka(cluster)?;
         let backlog = smallest_backlog(&cluster, queue).await?;
@@ -74,11 +78,22 @@ pub(in crate::engine::recovery::queues) fn shared(
         for (other, limited) in topics.iter().take(n).filter(|(o, _)| o.cluster == queue.cluster) {
             let meets = |q: &&QuotaSeen| limited.quotas.iter().any(|o| o.payer.meets(&q.payer));
             if let Some(both) = seen.quotas.iter().find(meets) {
+                let (first, second, cluster) = (&other.topic, &queue.topic, &queue.cluster);
+                let payer = &both.payer;
                 checks.push(check(
-                    format!("retry topics {} and {} at Kafka {}", other.topic, queue.topic, queue.cluster),
+                    said!(
+                        "retry topics {first} and {second} at Kafka {cluster}",
+                        "Kafka {cluster} 的重试主题 {first} 与 {second}"
+                    ),
                     CheckOutcome::Refused,
-                    format!("both would be held by the one quota of {}", both.payer),
-                    Some("give the consumers of each a client id of their own, or name different `clients` or `user`s"),
+                    said!(
+                        "both would be held by the one quota of {payer}",
+                        "两者都会被 {payer} 的同一配额暂停"
+                    ),
+                    Some(said!(
+                        "give the consumers of each a client id of their own, or name different `clients` or `user`s",
+                        "请让各自的消费者使用各自的 client id，或写明不同的 `clients` 或 `user`"
+                    )),
                 ));
             }
         }
@@ -148,20 +163,26 @@ async fn quotas(cluster: &KafkaCluster, queue: &KafkaQueue) -> Result<Vec<QuotaS
     Ok(quotas)
 }
 
-fn found(what: &str, backlog: u64, quotas: &[QuotaSeen]) -> Check {
-    let shown: Vec<String> = quotas
-        .iter()
-        .map(|q| format!("{} {}", q.payer, rate(q.bytes)))
-        .collect();
-    let shown = format!("{} waiting; quota of {}", count(backlog), shown.join(", "));
+fn found(what: &Said, backlog: u64, quotas: &[QuotaSeen]) -> Check {
+    let quota = |QuotaSeen { payer, bytes }: &QuotaSeen| said!(limit = limit(*bytes); "{payer} {limit}", "{payer} {limit}");
+    let quotas_shown: Vec<Said> = quotas.iter().map(quota).collect();
+    let backlog = count(backlog);
+    let shown = said!(
+        quotas = Said::list(&quotas_shown);
+        "{backlog} waiting; quota of {quotas}",
+        "{backlog} 条等待；配额 {quotas}"
+    );
     let limited = quotas.iter().any(|q| q.bytes.is_some());
     match limited {
-        false => check(what.to_owned(), CheckOutcome::Passed, shown, None),
+        false => check(what.clone(), CheckOutcome::Passed, shown, None),
         true => check(
-            what.to_owned(),
+            what.clone(),
             CheckOutcome::Warned,
             shown,
-            Some("a quota is there already: recovery stays below it and puts it back"),
+            Some(said!(
+                "a quota is there already: recovery stays below it and puts it back",
+                "已有配额：恢复不会超过它，并会还原"
+            )),
         ),
     }
 }
@@ -170,7 +191,7 @@ fn found(what: &str, backlog: u64, quotas: &[QuotaSeen]) -> Check {
 async fn doubts(
     cluster: &KafkaCluster,
     queue: &KafkaQueue,
-    what: &str,
+    what: &Said,
     quotas: &[QuotaSeen],
 ) -> Result<Vec<Check>, DriverError> {
     let mut checks = Vec::new();
@@ -178,10 +199,16 @@ async fn doubts(
         let above = cluster.user_quotas().await?;
         if above > 0 {
             checks.push(check(
-                what.to_owned(),
+                what.clone(),
                 CheckOutcome::Warned,
-                format!("{above} byte rates of users stand above one of a client id alone"),
-                Some("name the consumers' `user` in the drill, so that the hold is of user and client id"),
+                said!(
+                    "{above} byte rates of users stand above one of a client id alone",
+                    "有 {above} 个用户配额优先于仅按 client id 的配额"
+                ),
+                Some(said!(
+                    "name the consumers' `user` in the drill, so that the hold is of user and client id",
+                    "请在演练中写明消费者的 `user`，以便按用户加 client id 暂停"
+                )),
             ));
         }
     }
@@ -191,15 +218,19 @@ async fn doubts(
         .map(String::as_str)
         .filter(|m| !quotas.iter().any(|q| q.payer.client == *m))
         .collect();
+    let others = strangers.len();
     if let Some(first) = strangers.first() {
         checks.push(check(
-            what.to_owned(),
+            what.clone(),
             CheckOutcome::Warned,
-            format!(
-                "{} members of the group have other client ids: {first}",
-                strangers.len()
+            said!(
+                "{others} members of the group have other client ids: {first}",
+                "组内有 {others} 个成员的 client id 不同：{first}"
             ),
-            Some("name them under `clients`: nothing else of the group is held"),
+            Some(said!(
+                "name them under `clients`: nothing else of the group is held",
+                "请写入 `clients`：组内其余成员不会被暂停"
+            )),
         ));
     }
     let topics = cluster.topics(&queue.group).await?;
@@ -207,45 +238,53 @@ async fn doubts(
     checks.extend(coarse(cluster, queue, what).await);
     if let Err(error @ DriverError::Unauthorized { .. }) = cluster.may_read(&queue.topic).await {
         checks.push(check(
-            what.to_owned(),
+            what.clone(),
             CheckOutcome::Warned,
-            error.to_string(),
-            Some("with Read on the topic the size of its messages is known, so that the release finds its rate sooner"),
+            error.said(),
+            Some(said!(
+                "with Read on the topic the size of its messages is known, so that the release finds its rate sooner",
+                "授予该主题的 Read 权限后可知消息大小，放行能更快达到限速"
+            )),
         ));
     }
     Ok(checks)
 }
 
 /// What else the group consumes is held with it, and its backlog is not followed.
-fn held_with_it(what: &str, queue: &KafkaQueue, topics: &BTreeSet<String>) -> Option<Check> {
+fn held_with_it(what: &Said, queue: &KafkaQueue, topics: &BTreeSet<String>) -> Option<Check> {
     let others: Vec<&str> = topics
         .iter()
         .map(String::as_str)
         .filter(|t| *t != queue.topic)
         .collect();
-    let shown = format!(
-        "the group consumes {} other topics, which are held with it: {}",
-        others.len(),
-        others.first()?
+    let (count, first) = (others.len(), others.first()?);
+    let shown = said!(
+        "the group consumes {count} other topics, which are held with it: {first}",
+        "该组还消费 {count} 个主题，会一并暂停：{first}"
     );
-    let next = "what waits there is not looked at before all is clear: give the retries a group of their own, or watch its lag as a metric of the guard";
-    Some(check(what.to_owned(), CheckOutcome::Warned, shown, Some(next)))
+    let next = said!(
+        "what waits there is not looked at before all is clear: give the retries a group of their own, or watch its lag as a metric of the guard",
+        "其积压不在全部恢复的核对之列：请让重试使用独立的消费组，或把其 lag 作为守护指标"
+    );
+    Some(check(what.clone(), CheckOutcome::Warned, shown, Some(next)))
 }
 
 /// Batches so large that no quota makes an even flow of them. What cannot be read is told by another check.
-async fn coarse(cluster: &KafkaCluster, queue: &KafkaQueue, what: &str) -> Option<Check> {
+async fn coarse(cluster: &KafkaCluster, queue: &KafkaQueue, what: &Said) -> Option<Check> {
     let weight = cluster.newest_weight(&queue.topic).await.ok()??;
     let seconds = Pace::new(queue.rate, weight, 1).coarse()?;
+    let (batch, rate, off) = (weight.batch / weight.message, queue.rate, seconds / 0.6);
     Some(check(
-        what.to_owned(),
+        what.clone(),
         CheckOutcome::Warned,
-        format!(
-            "a batch of {:.0} messages is {seconds:.0} s of {}/s and comes whole: any minute of the release may be {:.0} % off",
-            weight.batch / weight.message,
-            queue.rate,
-            seconds / 0.6
+        said!(
+            "a batch of {batch:.0} messages is {seconds:.0} s of {rate}/s and comes whole: any minute of the release may be {off:.0} % off",
+            "一批 {batch:.0} 条，等于 {rate}/s 的 {seconds:.0} 秒，且整批到达：放行的任一分钟可偏差 {off:.0} %"
         ),
-        Some("let producers write smaller batches, or use the application's own switch (`http`)"),
+        Some(said!(
+            "let producers write smaller batches, or use the application's own switch (`http`)",
+            "请让生产者写更小的批次，或使用应用自身的开关（`http`）"
+        )),
     ))
 }
 
@@ -299,7 +338,7 @@ mod tests {
         assert_eq!(checks.len(), 1, "{checks:?}");
         assert_eq!(checks[0].outcome, CheckOutcome::Refused);
         assert_eq!(
-            checks[0].what,
+            checks[0].what.en(),
             "retry topics order-retry and payment-retry at Kafka main"
         );
         let apart = [seen(0, Some("order"), "retry"), seen(1, Some("payment"), "retry")];

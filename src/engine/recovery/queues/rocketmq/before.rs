@@ -15,6 +15,7 @@ use crate::{
         event::{Check, CheckOutcome},
         group::GroupSeen,
         playbook::RocketmqQueue,
+        said::{Said, said},
         snapshot::RetryQueueSeen,
     },
 };
@@ -22,6 +23,7 @@ use crate::{
 use super::{
     COMMIT, LOOK,
     beside::{Smallest, named},
+    word,
 };
 
 pub(in crate::engine::recovery::queues) async fn read_group(
@@ -30,7 +32,10 @@ pub(in crate::engine::recovery::queues) async fn read_group(
     queue: &RocketmqQueue,
 ) -> Part<RetryQueueSeen> {
     let RocketmqQueue { cluster, group, .. } = queue;
-    let what = format!("retry group {group} at RocketMQ {cluster}");
+    let what = said!(
+        "retry group {group} at RocketMQ {cluster}",
+        "RocketMQ {cluster} 的重试消费组 {group}"
+    );
     let look = async {
         let cluster = drivers.rocketmq(cluster)?;
         let masters = cluster.masters(&queue.topic).await?;
@@ -66,11 +71,11 @@ async fn configs(
     cluster: &RocketmqCluster,
     queue: &RocketmqQueue,
     masters: &BTreeMap<String, String>,
-    what: &str,
+    what: &Said,
 ) -> Result<Vec<GroupSeen>, DriverError> {
     if masters.is_empty() {
         return Err(DriverError::NotThere {
-            what: what.to_owned(),
+            what: what.en().to_owned(),
             answer: format!("topic {} has no master broker", queue.topic),
         });
     }
@@ -127,42 +132,54 @@ async fn waiting(
     }
 }
 
-fn found(what: &str, backlog: u64, groups: &[GroupSeen]) -> Check {
-    let brokers: Vec<String> = groups
-        .iter()
-        .map(|g| format!("{} on {}", if g.enabled { "on" } else { "off" }, g.broker))
-        .collect();
-    let shown = format!("{} waiting; switched {}", count(backlog), brokers.join(", "));
+fn found(what: &Said, backlog: u64, groups: &[GroupSeen]) -> Check {
+    let stands = |GroupSeen { broker, enabled, .. }: &GroupSeen| said!(word = word(*enabled); "{word} on {broker}", "{broker} 上为{word}");
+    let brokers: Vec<Said> = groups.iter().map(stands).collect();
+    let backlog = count(backlog);
+    let shown = said!(
+        brokers = Said::list(&brokers);
+        "{backlog} waiting; switched {brokers}",
+        "{backlog} 条等待；开关：{brokers}"
+    );
     match groups.iter().all(|g| g.enabled) {
-        true => check(what.to_owned(), CheckOutcome::Passed, shown, None),
+        true => check(what.clone(), CheckOutcome::Passed, shown, None),
         false => check(
-            what.to_owned(),
+            what.clone(),
             CheckOutcome::Warned,
             shown,
-            Some("where it is off already, recovery leaves it off"),
+            Some(said!(
+                "where it is off already, recovery leaves it off",
+                "已为关的，恢复保持为关"
+            )),
         ),
     }
 }
 
 /// RocketMQ has no dry run, and 5.3 asks no more of who writes a config than of who reads all of them.
-fn may_write(what: &str) -> Check {
-    let shown = "its config can be read; that it may be written cannot be tried without writing it";
-    check(what.to_owned(), CheckOutcome::Passed, shown.into(), None)
+fn may_write(what: &Said) -> Check {
+    let shown = said!(
+        "its config can be read; that it may be written cannot be tried without writing it",
+        "配置可读；能否写入，不写便无从试"
+    );
+    check(what.clone(), CheckOutcome::Passed, shown, None)
 }
 
 /// What else the group consumes stands still with it, and comes back at no rate.
-fn held_with_it(what: &str, beside: &BTreeMap<String, Smallest>) -> Option<Check> {
+fn held_with_it(what: &Said, beside: &BTreeMap<String, Smallest>) -> Option<Check> {
     let others: BTreeSet<&str> = beside.values().flat_map(Smallest::topics).collect();
     if others.is_empty() {
         return None;
     }
     let waiting: u64 = beside.values().map(Smallest::waiting).sum();
-    let shown = format!(
-        "{} other topics of the group are held with it: {}; {} waiting there",
-        others.len(),
-        named(&others).en(),
-        count(waiting)
+    let (topics, waiting) = (others.len(), count(waiting));
+    let shown = said!(
+        named = named(&others);
+        "{topics} other topics of the group are held with it: {named}; {waiting} waiting there",
+        "该组另有 {topics} 个主题会一并暂停：{named}；其中 {waiting} 条等待"
     );
-    let next = "they are let go at no rate, and must be back as well before all is clear; if they must flow meanwhile, give the retries a group of their own, or use the application's own switch";
-    Some(check(what.to_owned(), CheckOutcome::Warned, shown, Some(next)))
+    let next = said!(
+        "they are let go at no rate, and must be back as well before all is clear; if they must flow meanwhile, give the retries a group of their own, or use the application's own switch",
+        "它们放行时不限速，全部恢复前也须回落；若期间必须流动，请让重试使用独立的消费组，或使用应用自身的开关"
+    );
+    Some(check(what.clone(), CheckOutcome::Warned, shown, Some(next)))
 }

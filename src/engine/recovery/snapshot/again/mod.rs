@@ -122,7 +122,7 @@ async fn whole(plan: &Plan, drivers: &Drivers) -> Result<Snapshot, Vec<String>> 
     let (snapshot, checks) = read_snapshot(plan, drivers).await;
     let refused = checks.iter().filter(|c| c.outcome == CheckOutcome::Refused);
     let refused: Vec<String> = refused
-        .map(|c| format!("read again before arming: {}: {}", c.what, c.found))
+        .map(|c| format!("read again before arming: {}: {}", c.what.en(), c.found.en()))
         .collect();
     match refused.is_empty() {
         true => Ok(snapshot),

@@ -17,6 +17,7 @@ use crate::{
         kubernetes::ScaleSeen,
         plan::Plan,
         playbook::{KafkaQueue, QueueHold, RetryQueue},
+        said::said,
     },
 };
 
@@ -43,7 +44,11 @@ async fn read_scale(drivers: &Drivers, entry: usize, queue: &KafkaQueue) -> Part
     else {
         return part;
     };
-    let what = format!("deployment {deployment}, which consumes {}", queue.topic);
+    let topic = &queue.topic;
+    let what = said!(
+        "deployment {deployment}, which consumes {topic}",
+        "消费 {topic} 的 Deployment {deployment}"
+    );
     let look = async {
         let cluster = drivers.kubernetes()?;
         let namespace = cluster.namespace(namespace.as_ref())?.clone();
@@ -51,7 +56,7 @@ async fn read_scale(drivers: &Drivers, entry: usize, queue: &KafkaQueue) -> Part
         let scale = cluster.scale(&namespace, deployment).await?;
         if let Some(first) = autoscalers.first() {
             return Err(DriverError::Conflict {
-                what: what.clone(),
+                what: what.en().to_owned(),
                 answer: format!(
                     "the HorizontalPodAutoscaler {first} scales it: it would undo a hold; delete it for the drill, or hold by quota"
                 ),
@@ -67,17 +72,29 @@ async fn read_scale(drivers: &Drivers, entry: usize, queue: &KafkaQueue) -> Part
             let (outcome, shown, next) = match scale.replicas {
                 n if ready < n => (
                     CheckOutcome::Warned,
-                    format!("{n} replicas, {ready} Ready; may be scaled to 0 (dry run)"),
-                    Some("not all of them are Ready already; recovery does not wait for more"),
+                    said!(
+                        "{n} replicas, {ready} Ready; may be scaled to 0 (dry run)",
+                        "{n} 副本，{ready} 个 Ready；可缩为 0（试运行）"
+                    ),
+                    Some(said!(
+                        "not all of them are Ready already; recovery does not wait for more",
+                        "现已非全部 Ready；恢复不会等更多"
+                    )),
                 ),
                 0 => (
                     CheckOutcome::Warned,
-                    "0 replicas".to_owned(),
-                    Some("nobody consumes it already: recovery leaves it so, and lets nothing go"),
+                    said!("0 replicas", "0 副本"),
+                    Some(said!(
+                        "nobody consumes it already: recovery leaves it so, and lets nothing go",
+                        "现已无人消费：恢复保持原样，不放行"
+                    )),
                 ),
                 n => (
                     CheckOutcome::Passed,
-                    format!("{n} replicas; may be scaled to 0 (dry run)"),
+                    said!(
+                        "{n} replicas; may be scaled to 0 (dry run)",
+                        "{n} 副本；可缩为 0（试运行）"
+                    ),
                     None,
                 ),
             };
