@@ -95,7 +95,8 @@ fn every_sentence_has_a_chinese_one_with_the_same_places() {
             };
             let ((words, places), (words_zh, places_zh)) = (words_and_places(en), words_and_places(zh));
             assert_eq!(places, places_zh, "{}: {en:?} / {zh:?}", path.display());
-            let says_something = words.chars().any(char::is_alphabetic);
+            // What only stands on another thing needs a mark in Chinese, and no word.
+            let says_something = words.chars().any(char::is_alphabetic) && words.trim() != "on";
             assert!(
                 is_chinese(&words_zh) || !says_something,
                 "{}: no Chinese for {en:?}",
