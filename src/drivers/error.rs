@@ -148,37 +148,38 @@ impl DriverError {
         self
     }
 
-    /// The same in both languages; what was answered stands inside as it came.
+    /// The same in both languages; what was answered stands inside as it came. In Chinese the reason stands before the place: a
+    /// narrow screen cuts what comes last.
     pub fn said(&self) -> Said {
         let zh = match self {
             DriverError::Unreachable { what, why } => {
-                format!("{what}：连接不上（{why}）；请检查地址，以及它是否在运行")
+                format!("连接不上（{why}）：{what}；请检查地址，以及它是否在运行")
             }
             DriverError::TimedOut { what, after } => {
-                format!("{what}：{after} 内无应答；请求可能仍会生效，请再看一次")
+                format!("{after} 内无应答：{what}；请求可能仍会生效，请再看一次")
             }
             DriverError::Lost { what, why } => {
-                format!("{what}：应答前连接断开（{why}）；请求可能已生效，请再看一次")
+                format!("应答前连接断开（{why}）：{what}；请求可能已生效，请再看一次")
             }
             DriverError::Unauthorized { what, answer } => {
-                format!("{what}：无权限（{answer}）；请检查用户、权限和密钥")
+                format!("无权限（{answer}）：{what}；请检查用户、权限和密钥")
             }
             DriverError::Refused { what, answer, .. } => {
-                format!("{what}：被拒绝（{answer}）；详见其自身日志")
+                format!("被拒绝（{answer}）：{what}；详见其自身日志")
             }
             DriverError::Garbage { what, why } => {
-                format!("{what}：不是该系统的应答（{why}）；请检查地址是否正确")
+                format!("不是该系统的应答（{why}）：{what}；请检查地址是否正确")
             }
             DriverError::NotThere { what, answer } => {
-                format!("{what}：不存在（{answer}）；请改正文件中的名称，或创建它")
+                format!("不存在（{answer}）：{what}；请改正文件中的名称，或创建它")
             }
-            DriverError::Conflict { what, answer } => format!("{what}：状态不符（{answer}）；请再看一次"),
+            DriverError::Conflict { what, answer } => format!("状态不符（{answer}）：{what}；请再看一次"),
             DriverError::TooMany { what, count, at_most } => {
-                format!("{what}：匹配 {count} 个，超过 at_most {at_most}；模式太宽，或 at_most 太小")
+                format!("匹配 {count} 个，超过 at_most {at_most}：{what}；模式太宽，或 at_most 太小")
             }
             DriverError::Place(error) => return error.said(),
             DriverError::NoSecret { what, secret } => {
-                format!("{what}：密钥 {secret} 未知；请在启动演练处设置")
+                format!("密钥 {secret} 未知：{what}；请在启动演练处设置")
             }
             DriverError::Setup { what, why } => format!("{what}：{why}；请在运行 allclear 处改正"),
         };

@@ -349,7 +349,7 @@ async fn what_a_damaged_later_snapshot_may_have_held_is_not_taken_for_put_back()
     let told: Vec<String> = engine
         .unknown
         .iter()
-        .map(|l| format!("{}: {}", l.what, l.why))
+        .map(|l| format!("{}: {}", l.what.en(), l.why.en()))
         .collect();
     insta::assert_snapshot!(told.join("\n"), @r"
     journal damaged: journal.jsonl line 9: its checksum is wrong: what the record said is not known
@@ -362,7 +362,8 @@ async fn what_a_damaged_later_snapshot_may_have_held_is_not_taken_for_put_back()
     restore.purpose = Purpose::Restore;
     let mut engine = stage(restore).engine;
     engine.take_over(facts(), damage(), lost());
-    let is_told = |l: &Leftover| l.what.starts_with("the snapshot before") || l.what.starts_with("order-0");
+    let is_told =
+        |l: &Leftover| l.what.en().starts_with("the snapshot before") || l.what.en().starts_with("order-0");
     assert!(!engine.unknown.iter().any(is_told), "a restore reads once");
 }
 

@@ -42,7 +42,7 @@ async fn a_storm_is_held_by_the_shops_own_switch_and_let_go_no_faster_than_asked
         (end.state, end.leftovers),
         (StepState::Done, vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
     let ahead = seen.iter().enumerate().flat_map(|(i, from)| {
         let later = seen[i..].iter();
@@ -50,7 +50,7 @@ async fn a_storm_is_held_by_the_shops_own_switch_and_let_go_no_faster_than_asked
     });
     // After a pause it makes up for a second; and the two are not looked at in the same moment.
     let ahead = ahead.fold(0.0, f64::max);
-    assert!(ahead < 2.0 * RATE * 1.1, "{ahead} too many: {}", end.detail);
+    assert!(ahead < 2.0 * RATE * 1.1, "{ahead} too many: {}", end.detail.en());
     let after = [shop.switch(0).await, shop.switch(1).await].map(|seen| standing(&seen));
     assert_eq!(after, before);
     assert_eq!(left_behind(&staged.scene).await, vec![]);

@@ -267,6 +267,6 @@ async fn the_last_read_sees_a_label_that_was_set_after_recovery_had_given_it_up(
     assert_eq!(label().await, "false");
     assert_eq!(left.len(), 1, "{left:?}");
     assert_eq!(left[0].certainty, Certainty::Seen);
-    assert!(left[0].what.ends_with("serving=false"), "{left:?}");
+    assert!(left[0].what.en().ends_with("serving=false"), "{left:?}");
     assert_eq!(traffic(&staged.scene).await.leftovers, vec![]);
 }

@@ -127,7 +127,7 @@ async fn a_user_who_may_only_read_sees_what_is_left_and_changes_nothing() {
         (StepState::Failed, StepState::Failed),
         "{pool:?} {back:?}"
     );
-    let why = &pool.leftovers[0].why.en();
+    let why = pool.leftovers[0].why.en();
     assert!(
         why.contains("User \"alice\" cannot delete resource \"pods\""),
         "{why}"

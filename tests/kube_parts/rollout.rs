@@ -77,7 +77,7 @@ async fn a_stuck_target_is_rolled_out_anew_once_and_its_new_pod_is_available() {
     let cluster = shared().await;
     let mut staged = deployment(&cluster, "rolled").await;
     let checks = staged.prepare().await;
-    let shown: Vec<_> = checks.iter().map(|c| (c.outcome, c.found.as_str())).collect();
+    let shown: Vec<_> = checks.iter().map(|c| (c.outcome, c.found.en())).collect();
     assert_eq!(
         shown,
         [(
@@ -102,9 +102,9 @@ async fn a_stuck_target_is_rolled_out_anew_once_and_its_new_pod_is_available() {
         (end.state, &end.leftovers),
         (StepState::Done, &vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
-    assert!(end.detail.ends_with("restarted once"), "{}", end.detail);
+    assert!(end.detail.en().ends_with("restarted once"), "{}", end.detail.en());
     assert_eq!(left_behind(scene).await, vec![]);
     assert_eq!(generation(&cluster, what).await, before + 1, "one change");
     let intents = staged.intents();
@@ -147,7 +147,7 @@ async fn a_stateful_set_is_rolled_out_too_and_it_is_said_that_its_old_pod_goes_f
         (end.state, &end.leftovers),
         (StepState::Done, &vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
     assert_eq!(left_behind(&staged.scene).await, vec![]);
 }
@@ -192,8 +192,8 @@ async fn what_was_scaled_up_since_the_snapshot_is_not_restarted() {
     let pods_before = pods(&cluster, "scaled-up").await;
     staged.ledger.busy.store(50, Relaxed);
     let end = pools(&staged.scene).await;
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
-    let why = &end.leftovers[0].why;
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
+    let why = end.leftovers[0].why.en();
     assert!(why.contains("2 replicas are wanted"), "{why}");
     assert_eq!(staged.intents(), vec![]);
     assert_eq!(pods(&cluster, "scaled-up").await, pods_before);
@@ -208,7 +208,7 @@ async fn what_somebody_has_rolled_out_since_the_snapshot_is_not_rolled_out_again
     let before = generation(&cluster, "deployment by-another").await;
     staged.ledger.busy.store(50, Relaxed);
     let end = pools(&staged.scene).await;
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
     assert_eq!(staged.intents(), vec![]);
     assert_eq!(generation(&cluster, "deployment by-another").await, before);
     // Somebody types what is listed.
@@ -240,7 +240,7 @@ async fn a_keeper_that_died_between_intent_and_rollout_is_followed_by_one_that_r
         (end.state, &end.leftovers),
         (StepState::Done, &vec![]),
         "{}",
-        end.detail
+        end.detail.en()
     );
     assert_eq!(generation(&cluster, what).await, before + 1);
     assert_eq!(staged.intents().len(), 1, "one intent, one rollout");
@@ -286,12 +286,12 @@ async fn a_new_pod_that_is_not_available_keeps_traffic_away_and_is_a_leftover() 
         staged.ledger.busy.store(0, Relaxed);
     };
     let (end, ()) = tokio::join!(pools(&staged.scene), idle);
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail);
-    assert!(end.leftovers[0].why.contains("available"), "{end:?}");
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
+    assert!(end.leftovers[0].why.en().contains("available"), "{end:?}");
     let left = left_behind(&staged.scene).await;
     assert_eq!(left[0].certainty, Certainty::Seen, "{left:?}");
     assert!(
-        left[0].what.starts_with("deployment shop/unavailable ("),
+        left[0].what.en().starts_with("deployment shop/unavailable ("),
         "{left:?}"
     );
     cluster.kubectl(&available_after(0)).await;

@@ -107,7 +107,7 @@ impl Story {
             2_000,
             [
                 "7 of 8 well; breaker coupon on order-5 (OPEN): POST http://order-5:8081/actuator/circuitbreakers/coupon: not permitted (HTTP 403); check the user, its rights and the secret",
-                "7/8 个正常；order-5 的熔断器 coupon（OPEN）：POST http://order-5:8081/actuator/circuitbreakers/coupon：无权限（HTTP 403）；请检查用户、权限和密钥",
+                "7/8 个正常；order-5 的熔断器 coupon（OPEN）：无权限（HTTP 403）：POST http://order-5:8081/actuator/circuitbreakers/coupon；请检查用户、权限和密钥",
             ],
         )
         .recovery(

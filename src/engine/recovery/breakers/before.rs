@@ -41,7 +41,7 @@ pub(in crate::engine::recovery) async fn read_breakers(plan: &Plan, drivers: &Dr
         let what = said!("breakers {listed} on {callers}", "{callers} 的熔断器 {listed}");
         let instances = match instances(plan, callers, &what) {
             Ok(instances) => instances,
-            Err(refused) => return nothing_but(refused),
+            Err(refused) => return nothing_but(*refused),
         };
         let look = instances.into_iter().map(async |instance| {
             let base = drivers.places().fill(actuator, at(instance))?;
@@ -172,7 +172,7 @@ pub(in crate::engine::recovery) async fn read_rules(plan: &Plan, drivers: &Drive
         );
         match instances(plan, callers, &what) {
             Ok(instances) => read_list(drivers, (entry, which), api, instances, what).await,
-            Err(refused) => nothing_but(refused),
+            Err(refused) => nothing_but(*refused),
         }
     });
     let mut part = Part::join(join_all(parts).await);
@@ -263,7 +263,11 @@ fn at(instance: &InstanceName) -> Fill<'_> {
 }
 
 /// The instances of a service that the playbook names.
-fn instances<'a>(plan: &'a Plan, callers: &ServiceName, what: &Said) -> Result<Vec<&'a InstanceName>, Check> {
+fn instances<'a>(
+    plan: &'a Plan,
+    callers: &ServiceName,
+    what: &Said,
+) -> Result<Vec<&'a InstanceName>, Box<Check>> {
     let of_service = plan.environment.services.get(callers).filter(|i| !i.is_empty());
     of_service.map(|i| i.keys().collect()).ok_or_else(|| {
         let found = said!(
@@ -274,7 +278,7 @@ fn instances<'a>(plan: &'a Plan, callers: &ServiceName, what: &Said) -> Result<V
             "name a service of allclear.yaml as `callers`",
             "`callers` 请写 allclear.yaml 中的服务"
         ));
-        check(what.clone(), CheckOutcome::Refused, found, next)
+        Box::new(check(what.clone(), CheckOutcome::Refused, found, next))
     })
 }
 

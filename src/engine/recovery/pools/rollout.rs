@@ -65,7 +65,12 @@ fn before<'a>(
 ) -> Result<&'a WorkloadSeen, Said> {
     let mut rollouts = scene.snapshot.kubernetes.rollouts.iter();
     let before = rollouts.find(|r| &r.instance == instance && &r.workload == workload);
-    before.ok_or_else(|| said!("the snapshot has no {workload}: untouched", "快照中没有 {workload}：未动"))
+    before.ok_or_else(|| {
+        said!(
+            "the snapshot has no {workload}: untouched",
+            "快照中没有 {workload}：未动"
+        )
+    })
 }
 
 /// What must not be restarted, or would restart something else.
@@ -78,7 +83,10 @@ fn unfit(before: &WorkloadSeen, now: &Rollout) -> Option<Said> {
         ));
     }
     let obstacle = now.obstacle.as_ref()?;
-    Some(said!("{workload} is not restarted: {obstacle}", "未重启 {workload}：{obstacle}"))
+    Some(said!(
+        "{workload} is not restarted: {obstacle}",
+        "未重启 {workload}：{obstacle}"
+    ))
 }
 
 /// Restarts the target's workload, unless that has been done since the snapshot, by whomever. Two that ask for it at once
@@ -169,13 +177,14 @@ pub(super) async fn is_ready(
         return Err(said!(why; "idle, but {why}", "已空闲，但{why}"));
     }
     match now.unfinished {
-        _ if now.restarted_at == seen.restarted_at => {
-            Err(said!(
-                "idle, but {workload} has not been rolled out anew",
-                "已空闲，但 {workload} 未重新滚动"
-            ))
-        }
-        Some(why) => Err(said!("idle, but {workload}: {why}", "已空闲，但 {workload}：{why}")),
+        _ if now.restarted_at == seen.restarted_at => Err(said!(
+            "idle, but {workload} has not been rolled out anew",
+            "已空闲，但 {workload} 未重新滚动"
+        )),
+        Some(why) => Err(said!(
+            "idle, but {workload}: {why}",
+            "已空闲，但 {workload}：{why}"
+        )),
         None => Ok(()),
     }
 }
@@ -198,9 +207,7 @@ pub(super) async fn not_as_before(scene: &Scene) -> Vec<Leftover> {
             .persist(scene.deadline(), || cluster.rollout(workload))
             .await;
         match now {
-            Err(error @ DriverError::NotThere { .. }) => {
-                Some(seen(step, what, error.said(), None))
-            }
+            Err(error @ DriverError::NotThere { .. }) => Some(seen(step, what, error.said(), None)),
             Err(error) => Some(unread(step, what, &error, hand)),
             Ok(now) if now.uid != before.uid => {
                 let why = said!(
