@@ -43,11 +43,25 @@ pub enum NotDurable {
 impl Ledger {
     /// A ledger that goes on after `seq`, writing to `journal`, passing events to `watchers`.
     pub fn new(clock: Clock, seq: u64, journal: Journal, watchers: mpsc::UnboundedSender<Event>) -> Self {
+        Self::begun_by(|| {}, clock, seq, journal, watchers)
+    }
+
+    /// The same, where the disk takes nothing before `first` is over.
+    pub(super) fn begun_by(
+        first: impl FnOnce() + Send + 'static,
+        clock: Clock,
+        seq: u64,
+        journal: Journal,
+        watchers: mpsc::UnboundedSender<Event>,
+    ) -> Self {
         let (to_writer, records) = std::sync::mpsc::channel();
         let (failed, failures) = mpsc::unbounded_channel();
         thread::Builder::new()
             .name("journal".into())
-            .spawn(move || write_all(journal, &records, &failed))
+            .spawn(move || {
+                first();
+                write_all(journal, &records, &failed);
+            })
             .expect("a thread at the start of a process; without one nothing is armed");
         Self {
             clock,

@@ -78,6 +78,8 @@ pub struct Engine {
     ranges: Ranges,
     baseline: BaselineLevels,
     snapshot: Arc<Snapshot>,
+    /// Whether the last snapshot in the journal may be another one: its record failed, and may have been written all the same.
+    another_snapshot: bool,
     groups: Groups,
     faults: BTreeMap<FaultId, Track>,
     shared: Shared,

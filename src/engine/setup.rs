@@ -141,6 +141,7 @@ impl Setup {
             ranges: baseline::Ranges::default(),
             baseline: BaselineLevels::default(),
             snapshot: Arc::new(Snapshot::default()),
+            another_snapshot: false,
             faults: BTreeMap::new(),
             shared,
             bus,

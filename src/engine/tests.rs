@@ -38,6 +38,11 @@ struct Stage {
 }
 
 fn stage(plan: Plan) -> Stage {
+    stage_on(plan, || {})
+}
+
+/// The same, on a disk that takes nothing before `first` is over.
+fn stage_on(plan: Plan, first: impl FnOnce() + Send + 'static) -> Stage {
     let temp = TempDir::new().unwrap();
     let state = StateDir::open(temp.path().join("state")).unwrap();
     let run = state.create_run(&plan, &Secrets::none()).unwrap();
@@ -50,7 +55,7 @@ fn stage(plan: Plan) -> Stage {
         plan: Arc::new(plan),
         secrets: Secrets::none(),
         clock: Clock,
-        ledger: Ledger::new(Clock, 0, journal, watchers),
+        ledger: Ledger::begun_by(first, Clock, 0, journal, watchers),
         asks: mpsc::unbounded_channel().1,
         heartbeat: Box::new(|| {}),
     };
@@ -66,9 +71,13 @@ fn stage(plan: Plan) -> Stage {
 
 /// At the end of its baseline, when what recovery may change is read again: the first look.
 fn before_arming() -> Stage {
+    before_arming_on(|| {})
+}
+
+fn before_arming_on(first: impl FnOnce() + Send + 'static) -> Stage {
     let mut plan = plan(environment(&[]), nothing_to_do());
     plan.drill.baseline = Span::ZERO;
-    let mut stage = stage(plan);
+    let mut stage = stage_on(plan, first);
     stage.engine.machine.start();
     stage.engine.feed(Input::PreflightDone { refused: vec![] });
     stage.engine.feed(Input::Tick);
@@ -123,6 +132,37 @@ async fn on_what_cannot_be_read_again_or_written_down_nothing_is_armed() {
         assert_eq!(stage.engine.machine.phase(), Phase::Baseline);
         assert!(stage.engine.snapshot.foreign.is_empty());
     }
+}
+
+#[tokio::test]
+async fn a_snapshot_that_the_disk_took_too_late_is_not_the_one_of_whoever_takes_over() {
+    let (disk, goes_on) = std::sync::mpsc::channel();
+    let mut stage = before_arming_on(move || goes_on.recv().unwrap());
+    let engine = &mut stage.engine;
+    engine.snapshot = Arc::new(Snapshot {
+        foreign: vec!["of before".into()],
+        ..Snapshot::default()
+    });
+    tokio::time::pause();
+    engine.was_read_again(1, changed("for a while".into())).await;
+    tokio::time::resume();
+    assert_eq!(
+        engine.machine.phase(),
+        Phase::Baseline,
+        "the disk has not answered"
+    );
+    disk.send(()).unwrap();
+
+    engine.feed(Input::Extend(Span::ZERO));
+    tokio::time::sleep(Span::millis(2).into()).await;
+    engine.feed(Input::Tick);
+    engine.feed(Input::BaselineJudged { blockers: vec![] });
+    engine.was_read_again(2, Again::AsBefore).await;
+    assert_eq!(engine.machine.phase(), Phase::Armed);
+    let in_memory = engine.snapshot.clone();
+    drop(stage.engine);
+    let read = || journal::facts(&journal::read(&stage.run).unwrap().events).snapshot;
+    assert_eq!(read().as_ref(), Some(&*in_memory));
 }
 
 fn lost() -> Cause {

@@ -8,7 +8,7 @@ use crate::{
         Done, Engine,
         recovery::{self, Again},
     },
-    model::event::Body,
+    model::{event::Body, snapshot::Snapshot},
 };
 
 impl Engine {
@@ -29,17 +29,32 @@ impl Engine {
         }
         let mut blockers = Vec::new();
         match again {
+            Again::AsBefore if self.another_snapshot => {
+                let same = self.snapshot.clone();
+                blockers.extend(self.counts_from_here(same).await);
+            }
             Again::AsBefore => {}
             Again::Blocked(why) => blockers = why,
             Again::Changed { snapshot, changed } => {
                 self.ledger.emit(Body::ChangedMeanwhile(changed));
-                let taken = Body::SnapshotTaken(snapshot.clone());
-                match self.ledger.emit_durably(taken).await {
-                    Ok(()) => self.snapshot = Arc::new(*snapshot),
-                    Err(error) => blockers.push(format!("the snapshot cannot be written down: {error}")),
-                }
+                blockers.extend(self.counts_from_here(Arc::from(snapshot)).await);
             }
         }
         self.feed(Input::ReadAgain { look, blockers });
+    }
+
+    /// Makes it the snapshot that counts, here and in the journal; or says why it does not. A record that failed may be in the
+    /// file nevertheless, or come into it later: then the journal's last snapshot may be another one than ours.
+    async fn counts_from_here(&mut self, snapshot: Arc<Snapshot>) -> Option<String> {
+        let taken = Body::SnapshotTaken(Box::new(Snapshot::clone(&snapshot)));
+        let written = self.ledger.emit_durably(taken).await;
+        self.another_snapshot = written.is_err();
+        match written {
+            Ok(()) => {
+                self.snapshot = snapshot;
+                None
+            }
+            Err(error) => Some(format!("the snapshot cannot be written down: {error}")),
+        }
     }
 }
