@@ -8,6 +8,7 @@ use tokio::{
 use super::{Done, Engine, TICK, setup::Ask, sleep::slept};
 use crate::{
     drill::Input,
+    journal::JournalError,
     model::{
         event::{Body, Outcome},
         phase::{Cause, Phase},
@@ -65,7 +66,7 @@ impl Engine {
         }
     }
 
-    fn tick(&mut self) {
+    pub(super) fn tick(&mut self) {
         let now = self.clock.now();
         let slept = slept(self.last_tick, now);
         self.last_tick = now;
@@ -76,6 +77,13 @@ impl Engine {
         }
         self.reap();
         if let Some(error) = self.ledger.failure() {
+            if matches!(
+                error,
+                JournalError::TooLong { .. } | JournalError::NotReadable { .. }
+            ) {
+                // The journal itself is well: it can say what it lacks, and nobody has to miss it in vain.
+                self.ledger.emit(Body::Warning(error.to_string()));
+            }
             self.journal_failed(&error.to_string());
         }
         self.guard(now);

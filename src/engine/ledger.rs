@@ -4,6 +4,7 @@ use std::{future::Future, iter, mem, thread};
 
 use tokio::sync::{mpsc, oneshot};
 
+use super::remains;
 use crate::{
     journal::{Clock, Journal, JournalError},
     model::event::{Body, Event},
@@ -99,6 +100,10 @@ impl Ledger {
 
     fn record(&mut self, body: Body, durable: Option<oneshot::Sender<Result<(), JournalError>>>) {
         self.seq += 1;
+        let body = match body {
+            Body::MayRemain(list) => Body::MayRemain(remains::bounded(list)),
+            body => body,
+        };
         let event = Event {
             seq: self.seq,
             at: self.clock.now(),

@@ -16,6 +16,7 @@ mod meters;
 mod preflight;
 mod recovering;
 pub mod recovery;
+mod remains;
 mod setup;
 mod sheet;
 mod sleep;

@@ -76,7 +76,7 @@ impl Engine {
     }
 
     /// Tells what may remain, of all steps, when a step's part of it changes.
-    fn may_remain(&mut self, step: StepId, leftovers: Vec<Leftover>) {
+    pub(super) fn may_remain(&mut self, step: StepId, leftovers: Vec<Leftover>) {
         let before = if leftovers.is_empty() {
             self.left.remove(&step)
         } else {
