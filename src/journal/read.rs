@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    fs::File,
+    fs::{self, File},
     io::{self, BufReader},
     iter::Peekable,
     ops::RangeInclusive,
@@ -115,7 +115,26 @@ fn collect(run: &RunDir, stream: Stream) -> Result<History, StateError> {
     // A sort that keeps equal ones in place costs nothing on what is in order already.
     history.events.sort_by_key(|e| e.seq);
     history.events.dedup();
+    let nothing = history.damage.is_empty() && history.events.iter().all(|e| e.body.is_reading());
+    history.damage.extend(nothing.then(|| lost(run)).flatten());
     Ok(history)
+}
+
+/// A journal without any record, of a run that had begun: both files are made before its first record, and readings come after it.
+/// What the run has touched is not known then; a run without either file has touched nothing.
+fn lost(run: &RunDir) -> Option<Damage> {
+    let bytes = |file: PathBuf| fs::metadata(file).ok().map(|data| data.len());
+    let why = match (bytes(run.journal_file()), bytes(run.samples_file())) {
+        (None, Some(_)) => "the file is not there, and the run had begun",
+        (_, Some(1..)) => "the file has no record, and the run had begun",
+        _ => return None,
+    };
+    let lines = Lines {
+        file: "journal.jsonl",
+        line: 1,
+        ..Lines::default()
+    };
+    Some(lines.damage(why))
 }
 
 /// Events of a run by number. Made by [`stream`].

@@ -96,6 +96,8 @@ fn a_run_without_keeper_and_end_is_owed_with_what_is_live() {
 
     write(&run, &story::events()[12..]);
     assert_eq!(owed(&state).unwrap(), [], "it is closed");
+    fs::write(run.journal_file(), "").unwrap();
+    assert!(!owed(&state).unwrap()[0].harmless(), "its journal is lost");
 }
 
 #[test]

@@ -109,6 +109,32 @@ fn a_damaged_line_in_the_middle_is_named_and_the_rest_is_used() {
     assert_eq!(history.missing(), [2..=2]);
 }
 
+#[test]
+fn a_journal_that_was_lost_is_not_taken_for_one_that_has_not_begun() {
+    let (_temp, _, run) = new_run();
+    assert_eq!(read(&run).unwrap().damage, []);
+    drop(Journal::open(&run).unwrap());
+    assert_eq!(
+        Journal::open(&run).unwrap().1.damage,
+        [],
+        "no keeper has begun it"
+    );
+    let damage = |history: History| history.damage.iter().map(ToString::to_string).collect::<String>();
+
+    fs::remove_file(run.journal_file()).unwrap();
+    let gone = "journal.jsonl line 1: the file is not there, and the run had begun";
+    assert_eq!(damage(read(&run).unwrap()), gone);
+    assert_eq!(damage(Journal::open(&run).unwrap().1), gone);
+
+    write(&run, &story::events());
+    for rest in ["", "torn"] {
+        fs::write(run.journal_file(), rest).unwrap();
+        let empty = "journal.jsonl line 1: the file has no record, and the run had begun";
+        assert_eq!(damage(read(&run).unwrap()), empty);
+        assert_eq!(damage(Journal::open(&run).unwrap().1), empty);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
@@ -124,7 +150,7 @@ proptest! {
         let whole = bytes[..cut].iter().filter(|b| **b == b'\n').count();
 
         let (mut journal, history) = Journal::open(&run).unwrap();
-        prop_assert_eq!(history.damage, vec![]);
+        prop_assert_eq!(history.damage.is_empty(), whole > 0, "{:?}: all of it is lost", history.damage);
         prop_assert_eq!(history.events.len(), whole);
         let next = story::at(journal.last_seq() + 1, 900, Body::Warning("after".to_owned()));
         journal.append(&next).unwrap();

@@ -39,10 +39,11 @@ impl Journal {
     /// If the plan or the files cannot be read or opened. Damage inside the journal is no error: see
     /// [`History::damage`].
     pub fn open(run: &RunDir) -> Result<(Journal, History), StateError> {
+        // First, since a journal that is not there is made by what follows.
+        let history = read::without_readings(run)?;
         let journal = LogFile::open(run.journal_file())?;
         let samples = LogFile::open(run.samples_file())?;
         sync_dir(run.path())?;
-        let history = read::without_readings(run)?;
         let last_reading = tail::last_event(&run.samples_file())?.map_or(0, |e| e.seq);
         let last_seq = history.events.last().map_or(0, |e| e.seq).max(last_reading);
         let writer = Journal {
