@@ -85,6 +85,11 @@ impl Verifying {
         self.missing = missing;
     }
 
+    /// A time in which nobody looked is none in which everything held.
+    pub fn slept(&mut self) {
+        self.holds_since = None;
+    }
+
     fn held(&self, now: Moment, hold: Span) -> bool {
         self.holds_since.is_some_and(|since| now.since(since) >= hold)
     }

@@ -70,10 +70,11 @@ impl Engine {
         let now = self.clock.now();
         let slept = slept(self.last_tick, now);
         self.last_tick = now;
-        if let Some(gap) = slept
-            && self.machine.fault_may_be_live()
-        {
-            self.feed(Input::Recover(Cause::Slept { ms: gap.0 }));
+        if let Some(gap) = slept {
+            self.feed(Input::Slept);
+            if self.machine.fault_may_be_live() {
+                self.feed(Input::Recover(Cause::Slept { ms: gap.0 }));
+            }
         }
         self.reap();
         if let Some(error) = self.ledger.failure() {

@@ -39,6 +39,7 @@ use self::{
     meters::{Meters, collected::Collected},
     recovery::Scene,
     sheet::groups::Groups,
+    sleep::slept,
 };
 use crate::{
     drill::{Effect, Input, Machine, guard::Watch, pinned::Pinned, schedule::Schedule},
@@ -136,6 +137,11 @@ impl Engine {
     /// Tells the machine what happened and queues what it wants done.
     fn feed(&mut self, input: Input) {
         let now = self.clock.now();
+        if slept(self.last_tick, now).is_some() {
+            // What ran beside the engine may report before the first tick after a sleep.
+            let effects = self.machine.step(Input::Slept, now);
+            self.effects.extend(effects);
+        }
         let effects = self.machine.step(input, now);
         self.effects.extend(effects);
     }

@@ -34,6 +34,8 @@ pub enum Input {
         /// Why the run may not be armed.
         blockers: Vec<String>,
     },
+    /// Nobody looked for a while: the machine slept, or the keeper hung.
+    Slept,
     /// The deadman is there and has said so.
     DeadmanReady,
     /// The deadman is gone.

@@ -109,6 +109,10 @@ impl Machine {
                 r.assessed(needed);
                 self.advance(now)
             }
+            (State::Verifying(v), Input::Slept) => {
+                v.slept();
+                Vec::new()
+            }
             (State::Recovering(r), Input::Settling { users_ok, .. }) => r.users_ok(users_ok, now),
             (State::Verifying(v), Input::Settling { missing, users_ok }) => {
                 let mut effects = v.recovering.users_ok(users_ok, now);

@@ -16,6 +16,7 @@ fn any_input() -> impl Strategy<Value = Input> {
     let beside = prop::sample::select(vec![StepId::Faults, StepId::Injector]);
     prop_oneof![
         5 => Just(Input::Tick),
+        1 => Just(Input::Slept),
         1 => Just(Input::DeadmanReady),
         1 => Just(Input::DeadmanLost),
         2 => Just(Input::PreflightDone { refused: vec![] }),

@@ -67,6 +67,25 @@ fn all_clear_needs_the_hold_time_and_a_clean_last_read() {
     )));
 }
 
+#[test]
+fn a_time_in_which_the_machine_slept_is_none_in_which_everything_held() {
+    let quiet = || Input::Settling {
+        missing: vec![],
+        users_ok: true,
+    };
+    for slept in [false, true] {
+        let mut m = running();
+        m.step(asked(), at(65));
+        to_verifying(&mut m, 66);
+        m.step(quiet(), at(70));
+        if slept {
+            m.step(Input::Slept, at(76));
+        }
+        let effects = m.step(quiet(), at(76));
+        assert_eq!(effects.contains(&Effect::ReadEverything), !slept);
+    }
+}
+
 /// The outcome of a run whose time to verify is over, with this still missing and a last read that finds nothing.
 fn out_of_time(cause: Input, missing: Vec<Missing>, repaired: bool) -> Outcome {
     let mut m = running();
