@@ -7,14 +7,15 @@ use tempfile::TempDir;
 use super::{recovery::Again, *};
 use crate::{
     drivers::{
+        Patience,
         testing::{environment, nothing_to_do, plan},
         unanswered::LANDS_WITHIN,
     },
-    journal::{self, Facts, Journal, MAX_LINE, RunDir, StateDir},
+    journal::{self, Facts, FaultFact, FaultState, Journal, MAX_LINE, RunDir, StateDir},
     model::{
         amount::Level,
         environment::Kubernetes,
-        event::Event,
+        event::{Event, Hits},
         ids::{ClusterName, CommandName, InstanceName, MetricId, Namespace, ServerName},
         kubernetes::PodId,
         phase::{Cause, Phase},
@@ -24,7 +25,7 @@ use crate::{
         recovery::{Certainty, StepState},
         sample::{Query, Reading},
         snapshot::Changed,
-        undo::ChangeIntent,
+        undo::{ChangeIntent, FaultIntent, UndoFault},
     },
 };
 
@@ -446,6 +447,44 @@ async fn what_a_damaged_later_snapshot_may_have_held_is_not_taken_for_put_back()
     let is_told =
         |l: &Leftover| l.what.en().starts_with("the snapshot before") || l.what.en().starts_with("order-0");
     assert!(!engine.unknown.iter().any(is_told), "a restore reads once");
+}
+
+#[tokio::test]
+async fn a_last_read_that_finds_no_fault_is_no_proof_while_one_may_still_land() {
+    let rules = axum::routing::get(async || axum::Json(serde_json::json!({"rules": []})));
+    let injector = axum::Router::new().route("/chaos/rules", rules);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    tokio::spawn(axum::serve(listener, injector).into_future());
+    let plan = plan(environment(&[("order", "order-0", &address)]), nothing_to_do());
+    let intent = FaultIntent {
+        undo: UndoFault::Rule {
+            base: format!("http://{address}"),
+        },
+        ..journal::story::intent()
+    };
+    for (late, left) in [(Span::seconds(60), 1), (Span::ZERO, 0)] {
+        let patience = Patience {
+            late,
+            step: Span::millis(300),
+            ..Patience::default()
+        };
+        let Stage {
+            mut engine, mut done, ..
+        } = stage(plan.clone());
+        let drivers = Drivers::with_patience(&plan, Secrets::none(), patience);
+        engine.drivers = Arc::new(drivers.unwrap());
+        let fact = FaultFact {
+            intent: intent.clone(),
+            intended_at: Moment::default(),
+            state: FaultState::Intended,
+            hits: Hits::default(),
+        };
+        engine.faults.insert(intent.id.clone(), Track::inherited(&fact));
+        engine.read_everything();
+        let (found, again) = last_read(&mut done).await;
+        assert_eq!((found.len(), again), (left, vec![StepId::Faults]), "{found:?}");
+    }
 }
 
 #[tokio::test]

@@ -211,7 +211,7 @@ async fn clear(
         .map(|f| &f.id)
         .filter(|id| scene.bus.answered(id))
         .collect();
-    let mut look;
+    let (mut look, mut over);
     loop {
         let deleted = delete(scene, base, faults, reach, &mut landed).await;
         silence.note(&deleted);
@@ -234,12 +234,13 @@ async fn clear(
                 Err(error)
             }
         };
+        over = Instant::now() >= late;
         let (settled, hopeless) = match &look {
             Ok((there, deleted)) => {
                 let any = faults.iter().any(|f| there.contains(f.id.as_str()));
                 let all_landed = faults.iter().all(|f| landed.contains(&f.id));
                 let refused = deleted.as_ref().is_err_and(|e| !e.may_pass());
-                (!any && (all_landed || Instant::now() >= late), any && refused)
+                (!any && (all_landed || over), any && refused)
             }
             Err(error) => (false, !error.may_pass()),
         };
@@ -248,16 +249,30 @@ async fn clear(
         }
         scene.pause().await;
     }
-    faults.iter().map(|fault| fate(base, fault, &look)).collect()
+    let may_land = |fault: &FaultIntent| !over && !landed.contains(&fault.id);
+    faults
+        .iter()
+        .map(|fault| fate(base, fault, &look, may_land(fault)))
+        .collect()
 }
 
 type Look = Result<(BTreeSet<String>, Result<(), DriverError>), DriverError>;
 
-fn fate(base: &str, fault: &FaultIntent, look: &Look) -> Fate {
+fn fate(base: &str, fault: &FaultIntent, look: &Look, may_land: bool) -> Fate {
     let what = named(fault);
     let by_hand = Some(by_hand::curl("DELETE", &rule_url(base, &fault.id)));
     let mut leftover = match look {
-        Ok((there, _)) if !there.contains(fault.id.as_str()) => return Ok(fault.id.clone()),
+        Ok((there, _)) if !there.contains(fault.id.as_str()) && !may_land => return Ok(fault.id.clone()),
+        Ok((there, _)) if !there.contains(fault.id.as_str()) => Leftover {
+            step: StepId::Faults,
+            what,
+            why: said!(
+                "it is not there, but nobody answered when it was made: it may still land",
+                "目前不存在，但注入时未获应答，仍可能生效"
+            ),
+            by_hand,
+            certainty: Certainty::Unknown,
+        },
         Ok((_, Ok(()))) => {
             let why = said!("deleted, and still there", "已删除，仍存在");
             seen(StepId::Faults, what, why, by_hand)

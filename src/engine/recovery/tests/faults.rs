@@ -187,6 +187,43 @@ async fn an_instance_that_hung_gets_the_whole_wait_again_once_it_answers() {
 }
 
 #[tokio::test]
+async fn what_may_still_land_when_the_step_is_over_is_not_said_to_be_gone() {
+    let injector = Injector::default();
+    let (stand, environment) = one(&injector).await;
+    let intents = [intent(&stand.address, "order-0", 1)];
+    let patience = Patience {
+        late: Span::millis(1_000),
+        ..SHORT
+    };
+    injector.latency.store(600_000, Relaxed);
+    let unanswered = |ledger: &mut Ledger| ledger.answered = false;
+    let stage = stage_with(
+        environment,
+        nothing_to_do(),
+        unanswered,
+        Secrets::none(),
+        patience,
+    );
+    let waking = async {
+        // Its last silence ends a second after it began, and the step half a second later.
+        tokio::time::sleep(Span::millis(1_200).into()).await;
+        injector.latency.store(0, Relaxed);
+    };
+    let (end, ()) = tokio::join!(super::super::faults(&stage.scene, &intents), waking);
+    assert_eq!((end.state, end.gone.len()), (StepState::Failed, 0));
+    insta::assert_snapshot!(end.leftovers[0].why.en(), @"it is not there, but nobody answered when it was made: it may still land; the instance drops it by itself 1m after it was made");
+    // What lay before it is carried out only now.
+    injector.insert("7f3a", intents[0].id.as_str()).await;
+    let rounds = std::cell::RefCell::new(Vec::new());
+    try_on(&stage.scene, left_silent(&intents, &end), |end| {
+        rounds.borrow_mut().push((end.state, end.gone.len()));
+    })
+    .await;
+    assert_eq!(rounds.into_inner(), [(StepState::Done, 1)]);
+    assert!(injector.ids().await.is_empty());
+}
+
+#[tokio::test]
 async fn an_answered_create_that_has_expired_costs_no_waiting() {
     let (stand, environment) = one(&Injector::default()).await;
     let patience = Patience {
