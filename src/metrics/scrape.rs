@@ -15,12 +15,15 @@ use super::{
     source::Probe,
     wanted::Wanted,
 };
-use crate::model::{
-    environment::Environment,
-    ids::{InstanceName, ServiceName},
-    sample::{Gap, Query, SourceMs},
-    text::harmless,
-    time::Span,
+use crate::{
+    journal::Clock,
+    model::{
+        environment::Environment,
+        ids::{InstanceName, ServiceName},
+        sample::{Gap, Query, SourceMs},
+        text::harmless,
+        time::{Moment, Span},
+    },
 };
 
 /// The largest page of one instance.
@@ -38,8 +41,9 @@ pub struct Scraper {
     client: reqwest::Client,
     targets: Vec<Target>,
     every: Span,
-    /// Wall time at a monotonic moment: sample times must not jump when the wall clock is set.
-    clock: (Instant, SourceMs),
+    /// Wall time at a moment of the run's clock: sample times must not jump when the wall clock is set, and must go on while the
+    /// machine sleeps, as whatever is compared with them does.
+    clock: (Moment, SourceMs),
     plan: Plan,
     /// By lookup: the targets that ever had series for it.
     known: Vec<BTreeSet<TargetId>>,
@@ -64,7 +68,7 @@ impl Scraper {
             client: http::build(http::plain_client().tls_certs_only([]))?,
             targets,
             every,
-            clock: (Instant::now(), jiff::Timestamp::now().as_millisecond()),
+            clock: (Clock.now(), jiff::Timestamp::now().as_millisecond()),
             plan: Plan::default(),
             known: Vec::new(),
         })
@@ -75,7 +79,7 @@ impl Scraper {
     }
 
     fn now(&self) -> SourceMs {
-        self.clock.1 + Span::from(self.clock.0.elapsed()).0 as SourceMs
+        self.clock.1 + Clock.now().since(self.clock.0).0 as SourceMs
     }
 
     pub(super) async fn fetch(&mut self, wanted: &[Wanted]) -> Fetch {

@@ -20,11 +20,14 @@ use super::{
     source::Probe,
     wanted::Wanted,
 };
-use crate::model::{
-    environment::Prometheus,
-    sample::{Gap, Peer, Query, SourceMs},
-    secret::Secrets,
-    time::Span,
+use crate::{
+    journal::Clock,
+    model::{
+        environment::Prometheus,
+        sample::{Gap, Peer, Query, SourceMs},
+        secret::Secrets,
+        time::{Moment, Span},
+    },
 };
 
 /// How far back the first question of a selector goes, so that a guard has its window at once.
@@ -41,7 +44,8 @@ pub struct Client {
     interval: Option<Span>,
     /// The configuration does not tell the scrape interval, so that samples must.
     learns: bool,
-    clock: Option<(Instant, SourceMs)>,
+    /// The server's clock at its last answer, by the run's own, which goes on while the machine sleeps.
+    clock: Option<(Moment, SourceMs)>,
     backoff: Backoff,
     trouble: Option<MetricsError>,
     /// By question: when it was last answered, and whether its series are too many.
@@ -73,6 +77,7 @@ impl Client {
             let again_in = Span::from(left);
             return self.failed(wanted, &MetricsError::BackingOff { why, again_in });
         }
+        let asked = Clock.now();
         let source_now = match self.api.server_time().await {
             Ok(time) => time,
             Err(error) => {
@@ -80,7 +85,7 @@ impl Client {
                 return self.failed(wanted, &error);
             }
         };
-        self.clock = Some((now, source_now));
+        self.clock = Some((asked, source_now));
         let replies = self.ask_all(wanted, now, source_now).await;
         match common_trouble(&replies) {
             Some(error) => self.note_trouble(&error),
@@ -100,7 +105,7 @@ impl Client {
     /// A round in which nothing could be asked. The server's clock is carried on, so that windows still end.
     fn failed(&self, wanted: &[Wanted], error: &MetricsError) -> Fetch {
         let source_now = match self.clock {
-            Some((at, time)) => time + Span::from(at.elapsed()).0 as SourceMs,
+            Some((at, time)) => time + Clock.now().since(at).0 as SourceMs,
             None => jiff::Timestamp::now().as_millisecond(),
         };
         let gap = error.clone().into_gap();

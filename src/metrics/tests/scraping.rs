@@ -49,6 +49,15 @@ fn value(fetch: Fetch, wanted: &crate::metrics::Wanted) -> Result<f64, Gap> {
         .map(|level| level.0)
 }
 
+#[tokio::test(start_paused = true)]
+async fn samples_go_by_the_run_s_clock_and_not_by_that_of_timers_which_stands_still_in_a_sleep() {
+    let mut source = source(&[("order-0", ([127, 0, 0, 1], 9).into())]);
+    let begin = source.fetch(&[]).await.source_now;
+    tokio::time::advance(std::time::Duration::from_secs(3_600)).await;
+    let later = source.fetch(&[]).await.source_now;
+    assert!((begin..begin + 60_000).contains(&later), "{begin}, {later}");
+}
+
 #[tokio::test]
 async fn instances_are_told_apart_by_the_labels_that_they_lack() {
     let (a, b) = (fixed("busy 3\n").await, fixed("busy{instance=\"own\"} 5\n").await);

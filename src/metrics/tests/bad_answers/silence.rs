@@ -132,6 +132,11 @@ async fn nobody_listening_is_told_and_the_clock_goes_on() {
         "{}",
         fetch.source_now
     );
+    // By the run's clock, which goes on while the machine sleeps, and not by the one of timers, which does not.
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(3_600)).await;
+    let later = source.fetch(&[rate("a")]).await.source_now;
+    assert!((2_000_000..2_020_000).contains(&later), "{later}");
 }
 
 #[tokio::test]
