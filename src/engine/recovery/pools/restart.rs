@@ -26,10 +26,10 @@ pub(in crate::engine::recovery) enum Restarted {
     Before,
 }
 
-/// Restarts the instances, one after another, each once in a run.
+/// Restarts the instances, one after another, each once in a run. One that is refused keeps no other from it.
 ///
 /// # Errors
-/// Why it surely did not come to it.
+/// Why it surely did not come to it, at the first of those.
 pub(super) async fn restart(
     scene: &Scene,
     pool: &PoolDrain,
@@ -41,38 +41,41 @@ pub(super) async fn restart(
             "未排空，预案中也没有重启办法"
         ));
     };
-    let mut how = Restarted::Before;
+    let mut all = Ok(Restarted::Before);
     for instance in who {
-        // What can be done twice without restarting it twice looks for itself whether it was done.
-        let kubernetes = match way {
-            Restart::Kubernetes(pods) => Some(pods::restart(scene, pods, instance).await?),
-            Restart::Rollout(way) => Some(rollout::restart(scene, way, instance).await?),
-            Restart::Http { .. } | Restart::Command { .. } => None,
+        let one = restart_one(scene, way, instance).await;
+        all = match (all, one) {
+            (Err(first), _) => Err(first),
+            (Ok(Restarted::Now), Ok(_)) => Ok(Restarted::Now),
+            (Ok(_), one) => one,
         };
-        if let Some(restarted) = kubernetes {
-            if restarted == Restarted::Now {
-                how = Restarted::Now;
-            }
-            continue;
-        }
-        if scene.bus.restarted(instance) {
-            continue;
-        }
-        // No wait between the look and the intent: two pools of one instance never both restart it.
-        let change = ChangeIntent::Restart {
-            instance: (*instance).clone(),
-            pod: None,
-        };
-        let intended = scene.bus.intend(change);
-        scene.waiting(
-            StepId::Pools,
-            said!("restarting {instance}", "正在重启 {instance}"),
-        );
-        intended.await;
-        ask(scene, way, instance).await?;
-        how = Restarted::Now;
     }
-    Ok(how)
+    all
+}
+
+async fn restart_one(scene: &Scene, way: &Restart, instance: &InstanceName) -> Result<Restarted, Said> {
+    // What can be done twice without restarting it twice looks for itself whether it was done.
+    match way {
+        Restart::Kubernetes(pods) => return pods::restart(scene, pods, instance).await,
+        Restart::Rollout(way) => return rollout::restart(scene, way, instance).await,
+        Restart::Http { .. } | Restart::Command { .. } => {}
+    }
+    if scene.bus.restarted(instance) {
+        return Ok(Restarted::Before);
+    }
+    // No wait between the look and the intent: two pools of one instance never both restart it.
+    let change = ChangeIntent::Restart {
+        instance: instance.clone(),
+        pod: None,
+    };
+    let intended = scene.bus.intend(change);
+    scene.waiting(
+        StepId::Pools,
+        said!("restarting {instance}", "正在重启 {instance}"),
+    );
+    intended.await;
+    ask(scene, way, instance).await?;
+    Ok(Restarted::Now)
 }
 
 /// Once: a restart whose answer was lost is not asked for again, the pool tells whether it came.

@@ -15,6 +15,7 @@ mod pools_left;
 mod preflight;
 mod redis_luck;
 mod redis_places;
+mod refused_restart;
 mod retry;
 mod rules;
 mod stand;
@@ -67,7 +68,7 @@ pub(super) struct Ledger {
     went_on: mpsc::UnboundedSender<(StepId, StepEnd)>,
     reading: Readings,
     guard: Box<dyn Fn() -> Option<Said> + Send + Sync>,
-    restarted: AtomicBool,
+    restarted: SharedSet<InstanceName>,
     unproved: SharedSet<(InstanceName, SentinelRules)>,
     stuck: SharedSet<Query>,
     answered: bool,
@@ -79,11 +80,8 @@ pub(super) struct Ledger {
 
 impl Bus for Ledger {
     fn intend(&self, change: ChangeIntent) -> BoxFuture<'_, ()> {
-        if matches!(
-            change,
-            ChangeIntent::Restart { .. } | ChangeIntent::Rollout { .. }
-        ) {
-            self.restarted.store(true, Relaxed);
+        if let ChangeIntent::Restart { instance, .. } | ChangeIntent::Rollout { instance, .. } = &change {
+            self.restarted.put(instance.clone(), true);
         }
         if let ChangeIntent::Rules { instance, rules, .. } = &change {
             self.unproved.put((instance.clone(), *rules), true);
@@ -108,8 +106,8 @@ impl Bus for Ledger {
     fn guard_holds(&self) -> Option<Said> {
         (self.guard)()
     }
-    fn restarted(&self, _: &InstanceName) -> bool {
-        self.restarted.load(Relaxed)
+    fn restarted(&self, instance: &InstanceName) -> bool {
+        self.restarted.has(instance)
     }
     fn rules_unproved(&self, instance: &InstanceName, rules: SentinelRules) -> bool {
         self.unproved.has(&(instance.clone(), rules))
@@ -192,7 +190,7 @@ pub(super) fn staged(
         went_on: go_on,
         reading: Box::new(|_| None),
         guard: Box::new(|| None),
-        restarted: AtomicBool::new(false),
+        restarted: SharedSet::default(),
         unproved: SharedSet::default(),
         stuck: SharedSet::default(),
         answered: true,

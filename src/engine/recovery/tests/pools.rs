@@ -36,7 +36,7 @@ pub(super) fn falling() -> (Vec<PoolDrain>, impl FnOnce(&mut Ledger)) {
 }
 
 /// A service that can be restarted, and how often it was.
-async fn restartable() -> (Stand, Arc<AtomicU64>) {
+pub(super) async fn restartable() -> (Stand, Arc<AtomicU64>) {
     let count = Arc::new(AtomicU64::new(0));
     let counted = count.clone();
     let restart = post(move || {
@@ -122,7 +122,7 @@ async fn a_restart_that_an_earlier_keeper_asked_for_is_not_asked_for_again() {
     let environment = environment(&[("order", "order-0", &stand.address)]);
     let earlier = |ledger: &mut Ledger| {
         readings(restarts.clone(), |_, _| 50.0)(ledger);
-        ledger.restarted.store(true, Relaxed);
+        ledger.restarted.put(instance("order-0"), true);
     };
     let stage = stage_with(
         environment,
