@@ -56,6 +56,12 @@ impl fmt::Display for Owner {
 }
 
 impl Pod {
+    /// Whether all of its containers have ended for good. Such a pod stays listed (one that was evicted, say) and does nothing any
+    /// more.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.phase.as_str(), "Succeeded" | "Failed")
+    }
+
     /// `Running, not Ready`.
     pub fn state(&self) -> String {
         match (self.is_going, self.is_ready) {

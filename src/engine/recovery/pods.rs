@@ -50,7 +50,7 @@ impl<'a> PodPlace<'a> {
     /// pod of the target any more.
     pub(super) async fn all(&self) -> Result<Vec<Pod>, DriverError> {
         let mut pods = self.cluster.pods(&self.namespace, &self.selector).await?;
-        pods.retain(|pod| !matches!(pod.phase.as_str(), "Succeeded" | "Failed"));
+        pods.retain(|pod| !pod.has_ended());
         Ok(pods)
     }
 

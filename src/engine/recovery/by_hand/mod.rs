@@ -8,10 +8,48 @@ pub(super) mod rocketmq;
 
 use crate::{
     drivers::{haproxy::Socket, haproxy::state_word, http::shown_url},
-    model::{environment::SecretRef, ids::InstanceName, snapshot::GatewayState},
+    model::{
+        environment::SecretRef,
+        ids::InstanceName,
+        said::{Said, said},
+        snapshot::GatewayState,
+        text::Lang,
+    },
 };
 
 use super::Scene;
+
+/// A command under a line that says when it is to be typed. A shell takes that line for a comment; it has no sign that means
+/// something to one that knows none.
+pub(super) fn only(when: &Said, command: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || " -_./:,%：，；".contains(c);
+    let when = format!("{} / {}", when.en(), when.get(Lang::Zh));
+    let when: String = when.chars().filter(|c| plain(*c)).collect();
+    format!("# {when}\n{command}")
+}
+
+/// When what stands back may go on: once the guards hold.
+pub(super) fn once_guards_hold(command: &str) -> String {
+    only(&said!("only once the guards hold", "守护成立后再执行"), command)
+}
+
+/// When what lets a backlog go without a limit may be typed.
+pub(super) fn once_back_at(back_at: u64, command: &str) -> String {
+    let when = said!(
+        "only once its backlog is back at {back_at}",
+        "积压回到 {back_at} 后再执行"
+    );
+    only(&when, command)
+}
+
+/// When what lets all of a backlog come at once may be typed.
+pub(super) fn all_at_once(command: &str) -> String {
+    let when = said!(
+        "all that waits comes at once: only when that can be carried",
+        "积压会一次涌来：承受得住时再执行"
+    );
+    only(&when, command)
+}
 
 /// A text as one word of a shell.
 pub(super) fn quoted(text: &str) -> String {

@@ -1,5 +1,6 @@
 //! The gateway, whatever it is made of: step 3, the targets taken out, and step 6, traffic back in stages.
 
+mod held;
 pub(super) mod pods;
 pub(super) mod weights;
 

@@ -180,7 +180,19 @@ async fn a_guard_that_breaks_on_the_way_up_stops_below_that_stage() {
         "{:?}",
         end.leftovers
     );
-    type_by_hand(end.leftovers[0].by_hand.as_deref().unwrap()).await;
+    // Not all of it at once: that is what the guard did not bear.
+    let left = left_behind(&stage.scene).await;
+    assert_eq!(left[0].by_hand, end.leftovers[0].by_hand);
+    let by_hand = left[0].by_hand.as_deref().unwrap();
+    let lines: Vec<&str> = by_hand.lines().collect();
+    assert_eq!(lines[0], "# only once the guards hold / 守护成立后再执行");
+    assert!(lines[1].contains("weight 30"), "{by_hand}");
+    assert_eq!(
+        lines[2],
+        "# only once the guards have held for 300ms / 守护保持 300ms 后再执行"
+    );
+    assert!(lines[3].contains("weight 100") && lines.len() == 4, "{by_hand}");
+    type_by_hand(by_hand).await;
     assert!(left_behind(&stage.scene).await.is_empty());
 }
 

@@ -4,8 +4,10 @@ use tokio::time::Instant;
 
 use crate::{
     engine::recovery::{
-        Scene, StepEnd, elapsed,
-        gateway::{TRIES, calm},
+        Scene, StepEnd,
+        by_hand::once_guards_hold,
+        elapsed,
+        gateway::{TRIES, calm, held::Held},
         seen, together, unread,
     },
     model::{
@@ -138,8 +140,8 @@ impl Way<'_, '_> {
                 for target in std::mem::take(&mut self.rising) {
                     let what = target.without_traffic();
                     let why = said!(which; "the guard is bad with it: {which}", "放流即守护越限：{which}");
-                    self.lost
-                        .push(seen(StepId::Traffic, what, why, Some(target.by_hand())));
+                    let hand = once_guards_hold(&target.by_hand());
+                    self.lost.push(seen(StepId::Traffic, what, why, Some(hand)));
                 }
                 return;
             }
@@ -181,30 +183,28 @@ impl Way<'_, '_> {
     /// Holds for the gateway's time; which guard is bad for more than one of its samples, if one is. It never ends on a label that
     /// is not as set or cannot be read.
     async fn hold(&mut self, scene: &Scene, door: &PodDoor<'_>) -> Option<Said> {
-        let (mut begin, mut corrections) = (Instant::now(), 0);
-        let (mut bad_since, mut blind_since) = (None, None);
+        let mut held = Held::starting(door.gateway.hold, scene.drivers.patience().step);
+        let (mut corrections, mut bad_since) = (0, None);
         loop {
-            if !self.is_in_place(scene, &mut corrections, &mut blind_since).await {
-                begin = Instant::now();
-            }
+            let in_place = self.is_in_place(scene, &mut corrections, &mut held).await;
             if self.rising.is_empty() {
                 return None;
             }
             match scene.bus.guard_holds() {
                 Some(which) => {
                     let since = *bad_since.get_or_insert_with(Instant::now);
-                    if elapsed(since) > scene.plan.drill.guard.every {
+                    if elapsed(since) > scene.plan.drill.guard.every || held.is_overdue() {
                         return Some(which);
                     }
                 }
                 None => {
                     bad_since = None;
-                    if elapsed(begin) >= door.gateway.hold {
+                    if in_place && held.is_over() {
                         return None;
                     }
                 }
             }
-            let (so_far, hold) = (Span::seconds(elapsed(begin).0 / 1000), door.gateway.hold);
+            let (so_far, hold) = (held.so_far(), door.gateway.hold);
             scene.waiting(
                 StepId::Traffic,
                 said!("100 % held {so_far} of {hold}", "100 % 已保持 {so_far}/{hold}"),
@@ -213,19 +213,16 @@ impl Way<'_, '_> {
         }
     }
 
-    async fn is_in_place(
-        &mut self,
-        scene: &Scene,
-        corrections: &mut u32,
-        blind_since: &mut Option<Instant>,
-    ) -> bool {
-        let (mut all, mut blind) = (true, false);
+    /// Reads the labels, puts right what is not as set, and tells whether all were seen as set.
+    async fn is_in_place(&mut self, scene: &Scene, corrections: &mut u32, held: &mut Held) -> bool {
+        let mut all = true;
         for (target, look) in together(self.rising.iter().map(async |t| (*t, t.pod().await))).await {
             let what = target.without_traffic();
             match look {
-                Ok(pod) if target.is_as_before(&pod) => {}
+                Ok(pod) if target.is_as_before(&pod) => held.seen(&target.name()),
                 Ok(pod) => {
                     all = false;
+                    held.seen(&target.name());
                     *corrections += 1;
                     let (pod, label) = (&pod.id, target.shown_of(&pod));
                     let found = said!(label; "{pod} had {label}", "{pod} 曾为 {label}");
@@ -247,18 +244,15 @@ impl Way<'_, '_> {
                         self.notes
                             .push(said!(found; "{found}: put right", "{found}：已改正"));
                     }
+                    held.begin_anew();
                 }
                 Err(error) => {
-                    (all, blind) = (false, true);
-                    let since = *blind_since.get_or_insert_with(Instant::now);
-                    if elapsed(since) > scene.drivers.patience().step {
+                    all = false;
+                    if held.is_lost(&target.name()) {
                         self.lose(&target.name(), target.unread(StepId::Traffic, &error));
                     }
                 }
             }
-        }
-        if !blind {
-            *blind_since = None;
         }
         all
     }

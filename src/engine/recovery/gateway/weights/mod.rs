@@ -238,7 +238,8 @@ pub(super) async fn differences(scene: &Scene, door: &Door<'_>, step: StepId) ->
         match look {
             Err(error) => left.extend(balancer.unread(step, &error)),
             Ok(servers) => {
-                left.extend(balancer.targets().filter_map(|t| difference(step, t, &servers)));
+                let targets = balancer.targets();
+                left.extend(targets.filter_map(|t| difference(step, t, &servers, door)));
                 let look = || balancer.balancing.displaced();
                 match scene.persist(scene.deadline(), look).await {
                     Err(error) => left.extend(balancer.unread(step, &error)),
@@ -254,7 +255,7 @@ pub(super) async fn differences(scene: &Scene, door: &Door<'_>, step: StepId) ->
     left
 }
 
-fn difference(step: StepId, target: Target<'_>, servers: &[Server]) -> Option<Leftover> {
+fn difference(step: StepId, target: Target<'_>, servers: &[Server], door: &Door<'_>) -> Option<Leftover> {
     let before = target.before;
     if target.is_as_before(servers) {
         return target.is_down(servers).then(|| {
@@ -280,7 +281,11 @@ fn difference(step: StepId, target: Target<'_>, servers: &[Server]) -> Option<Le
             said!("it was there before the drill", "演练前还在"),
         ),
     };
-    Some(seen(step, what, why, Some(target.by_hand())))
+    let hand = match target.now(servers) {
+        Some(now) => target.up_by_hand(now, door),
+        None => target.by_hand(),
+    };
+    Some(seen(step, what, why, Some(hand)))
 }
 
 fn stands(who: &Said, weight: u32, state: GatewayState) -> Said {

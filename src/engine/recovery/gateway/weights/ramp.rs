@@ -8,7 +8,9 @@ use tokio::time::Instant;
 use crate::{
     drivers::haproxy::Server,
     engine::recovery::{
-        Scene, StepEnd, elapsed,
+        Scene, StepEnd,
+        by_hand::once_guards_hold,
+        elapsed,
         gateway::{TRIES, calm},
         seen, together, unread,
     },
@@ -43,7 +45,13 @@ pub(in crate::engine::recovery::gateway) async fn back(scene: &Scene, door: &Doo
     climb.up(scene, door, rising).await;
     differing.retain(|t| !climb.given_up.contains(&t.name()));
     match &climb.stopped {
-        Some(why) => climb.lost.extend(differing.iter().map(|t| partly(t, why))),
+        Some(why) => {
+            let deadline = scene.deadline();
+            let partly = differing
+                .iter()
+                .map(|target| partly(scene, deadline, door, target, why));
+            climb.lost.extend(together(partly).await);
+        }
         None => climb.lost.extend(restore(scene, &differing).await),
     }
     if climb.lost.is_empty() {
@@ -210,7 +218,7 @@ impl Climb {
 }
 
 /// The weight that takes traffic now.
-fn takes(server: &Server) -> u32 {
+pub(super) fn takes(server: &Server) -> u32 {
     match server.state {
         GatewayState::Ready => server.weight,
         GatewayState::Drain | GatewayState::Maint => 0,
@@ -218,13 +226,13 @@ fn takes(server: &Server) -> u32 {
 }
 
 /// The stages of the ramp; the last is always everything.
-fn stages(ramp: &[Share]) -> impl Iterator<Item = Share> {
+pub(super) fn stages(ramp: &[Share]) -> impl Iterator<Item = Share> {
     let below = ramp.iter().copied().filter(|s| s.0 < 1.0);
     below.chain([Share::ALL])
 }
 
 /// Never 0 for a server that had a weight: 10 % of 1 is 1.
-fn stage_weight(weight: u32, share: Share) -> u32 {
+pub(super) fn stage_weight(weight: u32, share: Share) -> u32 {
     let scaled = (f64::from(weight) * share.0).round() as u32;
     scaled.clamp(1.min(weight), weight)
 }
@@ -239,9 +247,26 @@ async fn restore(scene: &Scene, differing: &[Target<'_>]) -> Vec<Leftover> {
     together(put_back).await.into_iter().flatten().collect()
 }
 
-fn partly(target: &Target<'_>, why: &Said) -> Leftover {
-    let what = target.without_all_traffic();
-    seen(StepId::Traffic, what, why.clone(), Some(target.by_hand()))
+/// The way up ended below its last stage.
+async fn partly(
+    scene: &Scene,
+    deadline: Instant,
+    door: &Door<'_>,
+    target: &Target<'_>,
+    why: &Said,
+) -> Leftover {
+    let look = || target.balancer.balancing.servers();
+    let servers = scene.persist(deadline, look).await.unwrap_or_default();
+    let hand = match target.now(&servers) {
+        Some(now) => target.up_by_hand(now, door),
+        None => once_guards_hold(&target.by_hand()),
+    };
+    seen(
+        StepId::Traffic,
+        target.without_all_traffic(),
+        why.clone(),
+        Some(hand),
+    )
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use tokio::time::Instant;
 
 use crate::{
     drivers::{error::DriverError, haproxy::Server},
-    engine::recovery::Scene,
+    engine::recovery::{Scene, by_hand},
     model::{
         said::{Said, said},
         snapshot::{GatewayServer, GatewayState},
@@ -12,7 +12,10 @@ use crate::{
     },
 };
 
-use super::Balancer;
+use super::{
+    Balancer, Door,
+    ramp::{stage_weight, stages, takes},
+};
 
 /// A target instance's server at a load balancer, and what it was before the drill.
 #[derive(Clone, Copy)]
@@ -73,6 +76,35 @@ impl Target<'_> {
     /// What a person types to have it as before.
     pub(super) fn by_hand(&self) -> String {
         self.set_by_hand(self.before.weight)
+    }
+
+    /// What a person types to have it as before where it has less of its traffic: stage by stage, as the playbook does it. All of it
+    /// at once may be what the guards did not bear.
+    pub(super) fn up_by_hand(&self, now: &Server, door: &Door<'_>) -> String {
+        let at = takes(now);
+        if !self.was_serving() || at >= self.before.weight {
+            return self.by_hand();
+        }
+        let mut weights: Vec<u32> = stages(door.ramp)
+            .map(|share| stage_weight(self.before.weight, share))
+            .filter(|weight| *weight > at)
+            .collect();
+        weights.dedup();
+        let lines = weights.into_iter().enumerate().map(|(nth, weight)| {
+            let command = self.set_by_hand(weight);
+            match nth {
+                0 => by_hand::once_guards_hold(&command),
+                _ => {
+                    let hold = door.hold;
+                    let when = said!(
+                        "only once the guards have held for {hold}",
+                        "守护保持 {hold} 后再执行"
+                    );
+                    by_hand::only(&when, &command)
+                }
+            }
+        });
+        lines.collect::<Vec<_>>().join("\n")
     }
 
     pub(super) fn set_by_hand(&self, weight: u32) -> String {

@@ -4,7 +4,7 @@ use tokio::time::Instant;
 
 use crate::{
     drivers::{error::DriverError, haproxy::Server},
-    engine::recovery::{Scene, elapsed, seen, together, unread},
+    engine::recovery::{Scene, elapsed, gateway::held::Held, seen, together, unread},
     model::{
         amount::Share,
         recovery::StepId,
@@ -38,32 +38,28 @@ pub(super) async fn hold(
     climb: &mut Climb,
     rising: &mut Vec<Rising<'_>>,
 ) -> Watched {
-    let mut begin = Instant::now();
+    let mut held = Held::starting(hold, scene.drivers.patience().step);
     let mut bad_since = None;
-    let mut blind_since = None;
     loop {
-        let in_place = are_in_place(scene, climb, rising, &mut blind_since).await;
+        let in_place = are_in_place(scene, climb, rising, &mut held).await;
         if rising.is_empty() {
             return Watched::Held;
-        }
-        if !in_place {
-            begin = Instant::now();
         }
         match scene.bus.guard_holds() {
             Some(which) => {
                 let since = *bad_since.get_or_insert_with(Instant::now);
-                if elapsed(since) > scene.plan.drill.guard.every {
+                if elapsed(since) > scene.plan.drill.guard.every || held.is_overdue() {
                     return Watched::Bad(which);
                 }
             }
             None => {
                 bad_since = None;
-                if in_place && elapsed(begin) >= hold {
+                if in_place && held.is_over() {
                     return Watched::Held;
                 }
             }
         }
-        let so_far = Span::seconds(elapsed(begin).0 / 1000);
+        let so_far = held.so_far();
         scene.waiting(
             StepId::Traffic,
             said!(
@@ -75,30 +71,30 @@ pub(super) async fn hold(
     }
 }
 
-/// Reads the weights, puts right what is not as set, and tells whether all were as set. A load balancer that cannot be
-/// read for the time of a step is given up; the others go on.
+/// Reads the weights, puts right what is not as set, and tells whether all were seen as set. A load balancer that cannot be
+/// read for the time of a step, or whose stage is overdue, is given up; the others go on.
 async fn are_in_place(
     scene: &Scene,
     climb: &mut Climb,
     rising: &mut Vec<Rising<'_>>,
-    blind_since: &mut Option<Instant>,
+    held: &mut Held,
 ) -> bool {
     let look = rising
         .iter()
         .map(async |r| (r.clone(), r.target.balancer.balancing.servers().await));
-    let (mut all, mut blind) = (true, false);
+    let mut all = true;
     for (Rising { target, at }, servers) in together(look).await {
         match servers {
             Err(error) => {
-                (all, blind) = (false, true);
-                let since = *blind_since.get_or_insert_with(Instant::now);
-                if !error.may_pass() || elapsed(since) > scene.drivers.patience().step {
+                all = false;
+                if held.is_lost(target.name().en()) || !error.may_pass() {
                     lose(climb, rising, &target, &error);
                 }
             }
-            Ok(servers) if target.is(&servers, at) => {}
+            Ok(servers) if target.is(&servers, at) => held.seen(target.name().en()),
             Ok(servers) => {
                 all = false;
+                held.seen(target.name().en());
                 climb.corrections += 1;
                 let found = match target.now(&servers) {
                     Some(Server { weight, state, .. }) => said!(
@@ -129,11 +125,9 @@ async fn are_in_place(
                         "{found}（重载过？）：已改正"
                     ));
                 }
+                held.begin_anew();
             }
         }
-    }
-    if !blind {
-        *blind_since = None;
     }
     all
 }
