@@ -116,6 +116,11 @@ fn held_again(which: &Said) -> Said {
     said!(which; "held again, the guard is bad: {which}", "再次暂停，守护越限：{which}")
 }
 
+/// That a release ends held, because a guard is bad.
+fn stays_held(which: &Said) -> Said {
+    said!(which; "it stays held, the guard is bad: {which}", "保持暂停，守护越限：{which}")
+}
+
 /// That what is followed is not back in its time.
 fn not_back(back_at: u64, within: Span) -> Said {
     let at = count(back_at);

@@ -91,8 +91,63 @@ async fn a_release_that_does_not_arrive_goes_on_at_its_rate_and_is_a_leftover() 
         "without a limit it would be the storm again"
     );
     drop(now);
-    type_by_hand(end.leftovers[0].by_hand.as_deref().unwrap()).await;
+    let by_hand = end.leftovers[0].by_hand.as_deref().unwrap();
+    type_by_hand(by_hand).await;
     assert_eq!(queue.state().await.rate, None);
+    // What is safe comes first: line by line it is no storm.
+    queue.state().await.held = true;
+    let lines: Vec<&str> = by_hand.lines().collect();
+    assert_eq!(lines[0], "# only once the guards hold / 守护成立后再执行");
+    type_by_hand(lines[1]).await;
+    let now = queue.state().await;
+    assert_eq!((now.held, now.rate), (false, Some(10.0)));
+    drop(now);
+    assert_eq!(
+        lines[2],
+        "# only once its backlog is back at 1 / 积压回到 1 后再执行"
+    );
+    assert_eq!(lines.len(), 4, "{by_hand}");
+}
+
+#[tokio::test]
+async fn a_queue_whose_guard_stays_bad_to_the_end_stays_held() {
+    let queue = Queue::of(0, false, None);
+    let stand = Stand::start(queue.router()).await;
+    let bad = |ledger: &mut Ledger| {
+        ledger.guard = Box::new(|| Some("order_success users 98%".into()));
+    };
+    let book = playbook(&stand.address, 10.0, Span::millis(300));
+    let stage = stage_with(environment(&[]), book, bad, Secrets::none(), SHORT)
+        .with_snapshot_read()
+        .await;
+    {
+        let mut state = queue.state().await;
+        (state.held, state.backlog) = (true, 5000.0);
+    }
+    let end = release_retry(&stage.scene).await;
+    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
+    assert!(
+        end.detail
+            .en()
+            .ends_with("it stays held, the guard is bad: order_success users 98%"),
+        "{}",
+        end.detail.en()
+    );
+    assert!(queue.state().await.held, "let go, it would hurt users");
+}
+
+#[tokio::test]
+async fn a_queue_that_was_slower_before_than_its_release_is_put_back_at_once_by_hand() {
+    let queue = Queue::of(0, false, Some(5.0));
+    let (_stand, stage) = ready(&queue, 10.0, Span::millis(300)).await;
+    queue.state().await.backlog = 5000.0;
+    assert_eq!(hold_retry(&stage.scene).await.state, StepState::Held);
+    let left = left_behind(&stage.scene).await;
+    let by_hand = left[0].by_hand.as_deref().unwrap();
+    assert!(
+        by_hand.starts_with("curl ") && by_hand.lines().count() == 1,
+        "{by_hand}"
+    );
 }
 
 #[tokio::test]

@@ -79,12 +79,25 @@ impl Switch<'_> {
         self.by_hand(self.before.held, self.before.rate)
     }
 
+    /// The same while more may wait than before: without its rate that would be the storm again.
+    fn let_go_by_hand(&self) -> Option<String> {
+        let back = self.put_back_by_hand()?;
+        let is_slow = self.before.rate.is_some_and(|rate| rate <= self.rate);
+        if self.before.held || is_slow {
+            return Some(back);
+        }
+        let first = by_hand::once_guards_hold(&self.by_hand(false, Some(self.rate))?);
+        let then = by_hand::once_back_at(self.back_at(), &back);
+        Some(format!("{first}\n{then}"))
+    }
+
     /// What is left of the queue's trouble at this reading.
     pub(super) fn leftover(&self, now: &QueueSeen) -> Option<Leftover> {
         let before = self.before;
         let switch = (!now.stands(before.held, before.rate))
             .then(|| said!(was = switch_stands(before.held, before.rate); "it was {was}", "原为 {was}"));
-        let over = (now.backlog > self.back_at()).then(|| waiting(now.backlog, before.backlog));
+        let is_over = now.backlog > self.back_at();
+        let over = is_over.then(|| waiting(now.backlog, before.backlog));
         let why: Vec<Said> = switch.into_iter().chain(over).collect();
         let what = said!(
             queue = self.what(), stands = switch_stands(now.held, now.rate);
@@ -92,13 +105,16 @@ impl Switch<'_> {
             "{queue}（{stands}）"
         );
         (!why.is_empty()).then(|| {
-            let by_hand = self.put_back_by_hand();
+            let by_hand = match is_over {
+                true => self.let_go_by_hand(),
+                false => self.put_back_by_hand(),
+            };
             seen(StepId::Release, what, Said::sentences(&why), by_hand)
         })
     }
 
     pub(super) fn unread(&self, step: StepId, error: &DriverError) -> Leftover {
-        unread(step, self.what(), error, self.put_back_by_hand())
+        unread(step, self.what(), error, self.let_go_by_hand())
     }
 
     fn what(&self) -> Said {

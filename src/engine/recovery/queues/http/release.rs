@@ -9,7 +9,7 @@ use crate::{
         queues::{
             as_before, backlog, held_again, not_back,
             rate::{Measured, under_way},
-            took,
+            stays_held, took,
         },
     },
     model::{
@@ -33,7 +33,7 @@ pub(in crate::engine::recovery::queues) async fn release(
     if first.backlog > queue.back_at() && !queue.before.held {
         let (arrived, detail) = follow(scene, queue, first).await?;
         if !arrived {
-            // Letting it go without its rate now would be the storm again: it goes on at the playbook's rate.
+            // Letting it go without its rate now would be the storm again: it goes on at the playbook's rate, or stays held.
             let now = queue.read(scene, scene.deadline()).await?;
             let leftovers = queue.leftover(&now).into_iter().collect();
             return Ok(StepEnd::of(StepState::Failed, detail, leftovers));
@@ -52,7 +52,8 @@ pub(in crate::engine::recovery::queues) async fn release(
     ))
 }
 
-/// Follows the backlog down; holds again while a guard is bad. Tells whether it arrived, and the measured rate.
+/// Follows the backlog down; holds again while a guard is bad, and for good if it is so at the end. Tells whether it arrived, and
+/// the measured rate.
 async fn follow(scene: &Scene, queue: &Switch<'_>, first: QueueSeen) -> Result<(bool, Said), DriverError> {
     let begin = Instant::now();
     let deadline = begin + queue.within.into();
@@ -66,20 +67,25 @@ async fn follow(scene: &Scene, queue: &Switch<'_>, first: QueueSeen) -> Result<(
         if now.backlog <= queue.back_at() {
             return Ok((true, took(&detail, begin)));
         }
-        if Instant::now() >= deadline {
-            return Ok((false, detail.and(&not_back(queue.back_at(), queue.within))));
-        }
-        scene.waiting(StepId::Release, detail);
+        let is_late = || Instant::now() >= deadline;
+        let late = detail.and(&not_back(queue.back_at(), queue.within));
         if let Some(which) = scene.bus.guard_holds() {
             rate.rest(moved);
             queue.set(scene, true, Some(queue.rate)).await?;
-            while scene.bus.guard_holds().is_some() && Instant::now() < deadline {
+            while scene.bus.guard_holds().is_some() && !is_late() {
                 scene.waiting(StepId::Release, held_again(&which));
                 scene.pause().await;
+            }
+            if let Some(which) = scene.bus.guard_holds() {
+                return Ok((false, late.and(&stays_held(&which))));
             }
             queue.set(scene, false, Some(queue.rate)).await?;
             from = queue.read(scene, scene.deadline()).await?.released;
             rate.go_on();
+        } else if is_late() {
+            return Ok((false, late));
+        } else {
+            scene.waiting(StepId::Release, detail);
         }
         scene.pause().await;
     }

@@ -5,6 +5,8 @@ mod hold;
 mod pace;
 mod release;
 pub(in crate::engine::recovery) mod scale;
+#[cfg(test)]
+mod tests;
 
 pub(super) use self::{
     before::{read_topic, shared},
@@ -132,28 +134,36 @@ impl Topic<'_> {
         Ok(false)
     }
 
-    /// Sets every consumer's quota, each written down first, and reads each back. What stands so already is not touched.
+    /// Sets every consumer's quota, each written down first, and reads each back. What stands so already is not touched. One that
+    /// cannot be set keeps no other from it.
+    ///
+    /// # Errors
+    /// The first one.
     pub(super) async fn set(
         &self,
         scene: &Scene,
         to: impl Fn(&QuotaSeen) -> Option<f64>,
     ) -> Result<(), DriverError> {
+        let mut ended = Ok(());
         for before in &self.before.quotas {
-            let to = to(before);
-            if self.quota(scene, before).await? == to {
-                continue;
-            }
-            let change = ChangeIntent::Quota {
-                cluster: self.queue.cluster.clone(),
-                before: before.clone(),
-                to,
-            };
-            scene.bus.intend(change).await;
-            let set = || self.cluster.set_quota(&before.payer, to);
-            scene.persist(scene.deadline(), set).await?;
-            self.proves(scene, before, to).await?;
+            ended = ended.and(self.set_one(scene, before, to(before)).await);
         }
-        Ok(())
+        ended
+    }
+
+    async fn set_one(&self, scene: &Scene, before: &QuotaSeen, to: Option<f64>) -> Result<(), DriverError> {
+        if self.quota(scene, before).await? == to {
+            return Ok(());
+        }
+        let change = ChangeIntent::Quota {
+            cluster: self.queue.cluster.clone(),
+            before: before.clone(),
+            to,
+        };
+        scene.bus.intend(change).await;
+        let set = || self.cluster.set_quota(&before.payer, to);
+        scene.persist(scene.deadline(), set).await?;
+        self.proves(scene, before, to).await
     }
 
     /// A broker learns of a change from the controller a moment later.
@@ -191,10 +201,38 @@ impl Topic<'_> {
             .map(|cluster| by_hand::kafka::set_quota(cluster, before))
     }
 
+    /// The same at this position: while more may wait than before, a quota below the release's rate is raised to that first.
+    async fn let_go_by_hand(&self, before: &QuotaSeen, bytes: f64, now: &Position) -> Option<String> {
+        let back = self.put_back_by_hand(before)?;
+        if self.is_back(now) {
+            return Some(back);
+        }
+        let mut lines = Vec::new();
+        if !now.partitions.is_empty() {
+            let rate = (self.queue.rate * self.weight(now).await.message).ceil().max(1.0);
+            if before.bytes.is_some_and(|bytes| bytes <= rate) {
+                return Some(back);
+            }
+            let at_rate = QuotaSeen {
+                bytes: Some(rate),
+                ..before.clone()
+            };
+            let first = self.put_back_by_hand(&at_rate).filter(|_| bytes < rate);
+            lines.extend(first.map(|first| by_hand::once_guards_hold(&first)));
+        }
+        lines.push(by_hand::once_back_at(self.back_at(), &back));
+        Some(lines.join("\n"))
+    }
+
+    /// Whether no more is known to wait than before. A position that could not be read tells nothing.
+    fn is_back(&self, now: &Position) -> bool {
+        !now.partitions.is_empty() && now.backlog() <= self.back_at()
+    }
+
     /// What is not as before at this position.
     pub(super) async fn differences(&self, scene: &Scene, now: &Position) -> Vec<Leftover> {
         let mut left = match &self.scale {
-            Some(scale) => scale.differences(scene).await,
+            Some(scale) => scale.differences(scene, self.is_back(now)).await,
             None => Vec::new(),
         };
         for before in &self.before.quotas {
@@ -210,7 +248,11 @@ impl Topic<'_> {
                         said!(what, now = limit(bytes); "{what} ({now})", "{what}（{now}）"),
                         said!(was = limit(before.bytes); "it was {was}", "原为 {was}"),
                     );
-                    left.push(seen(StepId::Release, what, why, self.put_back_by_hand(before)));
+                    let hand = match bytes {
+                        Some(bytes) => self.let_go_by_hand(before, bytes, now).await,
+                        None => self.put_back_by_hand(before),
+                    };
+                    left.push(seen(StepId::Release, what, why, hand));
                 }
                 Err(error) => left.push(unread(
                     StepId::Release,
@@ -230,7 +272,7 @@ impl Topic<'_> {
     fn all_by_hand(&self) -> Option<String> {
         let quotas = self.before.quotas.iter();
         let by_hand: Vec<String> = quotas.filter_map(|q| self.put_back_by_hand(q)).collect();
-        (!by_hand.is_empty()).then(|| by_hand.join("; "))
+        (!by_hand.is_empty()).then(|| by_hand::once_back_at(self.back_at(), &by_hand.join("; ")))
     }
 
     pub(super) fn unread(&self, step: StepId, error: &DriverError) -> Leftover {

@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 use crate::{
     drivers::{error::DriverError, rocketmq::GroupConfig},
-    engine::recovery::{Scene, queues::count, seen, together, unread},
+    engine::recovery::{Scene, by_hand::all_at_once, queues::count, seen, together, unread},
     model::{
         group::GroupSeen,
         recovery::{Leftover, StepId},
@@ -20,9 +20,10 @@ impl Group<'_> {
     pub(super) async fn differences(&self, scene: &Scene, now: &Position) -> (Vec<Leftover>, Vec<String>) {
         let deadline = scene.deadline();
         let groups = self.before.groups.iter();
-        let brokers = groups.map(|at| self.difference(scene, deadline, at).boxed());
+        let is_over = now.backlog() > self.back_at() || !now.missing.is_empty();
+        let brokers = groups.map(|at| self.difference(scene, deadline, at, is_over).boxed());
         let joined = self.joined().await.into_iter();
-        let joined = joined.map(|broker| self.at_joined(scene, deadline, broker).boxed());
+        let joined = joined.map(|broker| self.at_joined(scene, deadline, broker, is_over).boxed());
         let (brokers, joined, beside) = tokio::join!(
             together(brokers),
             together(joined),
@@ -53,6 +54,7 @@ impl Group<'_> {
         scene: &Scene,
         deadline: Instant,
         at: &GroupSeen,
+        is_over: bool,
     ) -> (Option<Leftover>, Option<String>) {
         let what = self.what_at(&at.broker);
         match scene.persist(deadline, || self.config(&at.broker)).await {
@@ -63,6 +65,7 @@ impl Group<'_> {
                     "{what} 已被切为{now}"
                 );
                 let hand = self.by_hand(at, at.enabled, Some(&now)).await;
+                let hand = careful(hand, at.enabled && is_over);
                 let why = said!(was = word(at.enabled); "it was {was}", "原为{was}");
                 (Some(seen(StepId::Release, what, why, hand)), None)
             }
@@ -71,20 +74,34 @@ impl Group<'_> {
                 (None, (!same).then(|| at.broker.clone()))
             }
             Err(error) => {
-                let hand = self.by_hand(at, at.enabled, None).await;
+                let hand = careful(self.by_hand(at, at.enabled, None).await, at.enabled && is_over);
                 (Some(unread(StepId::Release, what, &error, hand)), None)
             }
         }
     }
 
     /// How the group stands at a broker that has joined since the snapshot was read.
-    async fn at_joined(&self, scene: &Scene, deadline: Instant, broker: String) -> Option<Leftover> {
+    async fn at_joined(
+        &self,
+        scene: &Scene,
+        deadline: Instant,
+        broker: String,
+        is_over: bool,
+    ) -> Option<Leftover> {
         let read = scene.persist(deadline, || self.config(&broker)).await;
         let hand = match &read {
-            Ok(now) => self.write_by_hand(&broker, &now.switched(true)).await,
+            Ok(now) => careful(self.write_by_hand(&broker, &now.switched(true)).await, is_over),
             Err(_) => None,
         };
         joined_stands(self.what_at(&broker), read, hand)
+    }
+}
+
+/// A switch has no rate: what it lets go comes at once.
+fn careful(switch: Option<String>, lets_go: bool) -> Option<String> {
+    match lets_go {
+        true => switch.map(|command| all_at_once(&command)),
+        false => switch,
     }
 }
 
@@ -140,6 +157,18 @@ mod tests {
         let left = joined_stands("group g on broker-c".into(), read, Some("do it".into()))?;
         assert!(left.what.en().contains("broker-c"), "{left:?}");
         Some((left.certainty, left.by_hand))
+    }
+
+    #[test]
+    fn what_lets_a_backlog_come_at_once_says_so_before_the_command() {
+        let typed = careful(Some("switch it on".into()), true).unwrap();
+        let lines: Vec<&str> = typed.lines().collect();
+        assert!(lines[0].starts_with("# all that waits comes at once"), "{typed}");
+        assert_eq!(lines[1..], ["switch it on"]);
+        assert_eq!(
+            careful(Some("switch it on".into()), false).as_deref(),
+            Some("switch it on")
+        );
     }
 
     #[test]

@@ -157,9 +157,13 @@ impl Scale<'_> {
         }
     }
 
-    /// What is not as before.
-    pub(super) async fn differences(&self, scene: &Scene) -> Vec<Leftover> {
-        let (step, hand) = (StepId::Release, Some(self.by_hand()));
+    /// What is not as before. Its consumers find what waits, if the topic is not back.
+    pub(super) async fn differences(&self, scene: &Scene, is_back: bool) -> Vec<Leftover> {
+        let by_hand = match is_back {
+            true => self.by_hand(),
+            false => by_hand::all_at_once(&self.by_hand()),
+        };
+        let (step, hand) = (StepId::Release, Some(by_hand));
         let before = self.before.replicas;
         match self.now(scene, scene.deadline()).await {
             Err(error @ DriverError::NotThere { .. }) => {
@@ -182,6 +186,14 @@ impl Scale<'_> {
                     vec![unread(step, what, &error, None)]
                 }
             },
+        }
+    }
+
+    /// How many pods have not ended. What has ended (one that was evicted stays listed) consumes nothing.
+    async fn pods_left(&self, now: &Scaled) -> usize {
+        match self.cluster.pods(&self.before.namespace, &now.selector).await {
+            Ok(pods) => pods.iter().filter(|pod| !pod.has_ended()).count(),
+            Err(_) => now.running as usize,
         }
     }
 
@@ -253,8 +265,7 @@ pub(super) async fn hold(
     let mut still_since: Option<(Instant, Position)> = None;
     loop {
         let pods = scale.now(scene, deadline).await?;
-        let left = scale.cluster.pods(&scale.before.namespace, &pods.selector).await;
-        let left = left.map_or(pods.running as usize, |pods| pods.len());
+        let left = scale.pods_left(&pods).await;
         let now = topic.position(scene).await?;
         let (at, from) = still_since.get_or_insert_with(|| (Instant::now(), now.clone()));
         if left > 0 || now.moved_since(from) > 0 {
@@ -334,4 +345,31 @@ pub(super) async fn let_go(
     scene.working(StepId::Release, detail);
     scale.set(scene, was, deadline).await?;
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::recovery::{snapshot::testing, tests::kube::Cluster};
+
+    #[tokio::test]
+    async fn a_pod_that_was_evicted_is_not_waited_for() {
+        let cluster = Cluster::start().await;
+        let (stage, seen) = (
+            cluster.stage(crate::model::time::Span::ZERO),
+            testing::kubernetes(),
+        );
+        let scale = Scale {
+            cluster: stage.scene.drivers.kubernetes().unwrap(),
+            before: &seen.scales[0],
+        };
+        let left = async || {
+            let now = scale.now(&stage.scene, stage.scene.deadline()).await.unwrap();
+            scale.pods_left(&now).await
+        };
+        cluster.put("retry-1", "retry", "Failed").await;
+        assert_eq!(left().await, 0);
+        cluster.put("retry-2", "retry", "Running").await;
+        assert_eq!(left().await, 1);
+    }
 }
