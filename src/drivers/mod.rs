@@ -96,6 +96,7 @@ pub struct Drivers {
     patience: Patience,
     loads: Loads,
     unanswered: Unanswered,
+    unanswered_switches: Unanswered<String>,
     kubernetes: Option<Kubernetes>,
 }
 
@@ -130,6 +131,7 @@ impl Drivers {
             patience,
             loads: Loads::default(),
             unanswered: Unanswered::default(),
+            unanswered_switches: Unanswered::default(),
         })
     }
 
@@ -260,7 +262,7 @@ impl Drivers {
 
     /// Retry queues with a switch of their own.
     pub fn retry(&self) -> RetryHttp<'_> {
-        RetryHttp::new(&self.http)
+        RetryHttp::new(&self.http, &self.unanswered_switches)
     }
 
     /// The loads of this process.

@@ -4,12 +4,17 @@ use reqwest::Method;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{error::DriverError, http::Http};
+use super::{
+    error::{DriverError, Effect},
+    http::Http,
+    unanswered::Unanswered,
+};
 
 /// The switches of all queues; each call names its resource.
 #[derive(Debug, Clone, Copy)]
 pub struct RetryHttp<'a> {
     http: &'a Http,
+    unanswered: &'a Unanswered<String>,
 }
 
 /// A retry queue as it tells of itself.
@@ -39,9 +44,9 @@ impl QueueSeen {
 }
 
 impl<'a> RetryHttp<'a> {
-    /// Over this client.
-    pub fn new(http: &'a Http) -> Self {
-        Self { http }
+    /// Over this client. What nobody answers is noted there, by its URL.
+    pub fn new(http: &'a Http, unanswered: &'a Unanswered<String>) -> Self {
+        Self { http, unanswered }
     }
 
     /// How the queue is.
@@ -52,12 +57,26 @@ impl<'a> RetryHttp<'a> {
         self.http.ask(Method::GET, url, None).await?.json()
     }
 
-    /// Holds it or lets it go, at a rate or without a limit.
+    /// Holds it or lets it go, at a rate or without a limit. One that nobody answered may still take effect.
     ///
     /// # Errors
     /// [`DriverError`].
     pub async fn set(self, url: &str, held: bool, rate: Option<f64>) -> Result<(), DriverError> {
         let body = json!({"held": held, "rate": rate});
-        self.http.ask(Method::PUT, url, Some(&body)).await.map(|_| ())
+        let ended = self.http.ask(Method::PUT, url, Some(&body)).await;
+        if ended.as_ref().is_err_and(|e| e.certainty() == Effect::Unknown) {
+            self.may_have_been_set(url);
+        }
+        ended.map(|_| ())
+    }
+
+    /// Somebody may have set it just now, and nobody knows what became of it.
+    pub fn may_have_been_set(self, url: &str) {
+        self.unanswered.note(&url.to_owned());
+    }
+
+    /// Waits until no such change can take effect any more: a minute at most after the last.
+    pub async fn landed(self, url: &str) {
+        self.unanswered.landed(&url.to_owned()).await;
     }
 }

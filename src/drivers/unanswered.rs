@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::model::ids::ClusterName;
 
 /// A Kafka broker that has lost its controller keeps a change for a minute, and hands it on as soon as there is one again (KIP-590);
-/// a change at a RocketMQ broker may wait as long on a way that is cut. A Kubernetes API server gives a request up after a minute:
+/// a change at a RocketMQ broker, or of a switch over HTTP, may wait as long on a way that is cut, or in a proxy. A Kubernetes API server gives a request up after a minute:
 /// `--request-timeout`, 1m0s unless set
 /// (<https://kubernetes.io/docs/reference/command-line-tools-reference/kube-apiserver/>). The rest is for the way.
 pub const LANDS_WITHIN: Duration = Duration::from_secs(65);

@@ -1,4 +1,4 @@
-//! Changes at Kubernetes that nobody answered, and that may still take effect: this keeper's own, and those of one before it.
+//! Changes at Kubernetes, or of a retry queue's own switch, that nobody answered, and that may still take effect: this keeper's own, and those of one before it.
 
 use crate::{
     drivers::{
@@ -10,7 +10,7 @@ use crate::{
 
 use super::Scene;
 
-/// Waits until no change that nobody answered can take effect any more: what is read then stays so.
+/// Waits until no change at Kubernetes that nobody answered can take effect any more: what is read then stays so.
 pub(super) async fn landed(scene: &Scene) {
     if let Ok(cluster) = scene.drivers.kubernetes() {
         cluster.landed().await;
@@ -19,6 +19,11 @@ pub(super) async fn landed(scene: &Scene) {
 
 /// Whoever wrote these changes down may have died before their answers came.
 pub(in crate::engine) fn in_doubt(plan: &Plan, drivers: &Drivers, changes: &[ChangeIntent]) {
+    for change in changes {
+        if let ChangeIntent::RetryQueue { url, .. } = change {
+            drivers.retry().may_have_been_set(url);
+        }
+    }
     let Ok(cluster) = drivers.kubernetes() else {
         return;
     };

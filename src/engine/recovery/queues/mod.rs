@@ -179,7 +179,8 @@ pub(super) async fn landed(scene: &Scene) {
         match queue {
             Ok(Queue::Kafka(topic)) => topic.cluster.landed().await,
             Ok(Queue::Rocketmq(group)) => group.cluster.landed().await,
-            Ok(Queue::Http(_)) | Err(_) => {}
+            Ok(Queue::Http(switch)) => scene.drivers.retry().landed(&switch.url).await,
+            Err(_) => {}
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Retry queues that really let messages go.
 
 use super::{
-    stand::{Queue, Stand},
+    stand::{Mood, Queue, Stand},
     *,
 };
 use crate::{
@@ -284,4 +284,58 @@ async fn the_last_read_waits_until_no_unanswered_change_of_a_quota_can_land() {
     };
     let (left, ()) = tokio::join!(left_behind(&stage.scene), meanwhile);
     assert!(left.iter().any(|l| l.step == StepId::Pools), "{left:?}");
+}
+
+#[tokio::test]
+async fn a_switch_that_nobody_answers_may_still_be_set_and_one_that_refuses_is_not() {
+    let queue = Queue::of(0, false, None);
+    let (stand, stage) = ready(&queue, 10.0, Span::seconds(5)).await;
+    let url = format!("http://{}/app/retry", stand.address);
+    let switch = stage.scene.drivers.retry();
+    let is_in_doubt = async || {
+        let landed = tokio::time::timeout(Span::millis(50).into(), switch.landed(&url));
+        landed.await.is_err()
+    };
+    stand.turn(Mood::Refuses);
+    switch.set(&url, true, None).await.unwrap_err();
+    assert!(!is_in_doubt().await);
+    stand.turn(Mood::Slow);
+    switch.set(&url, true, None).await.unwrap_err();
+    assert!(is_in_doubt().await);
+    stand.turn(Mood::Well);
+    switch.set(&url, false, None).await.unwrap();
+    assert!(is_in_doubt().await, "it may land after a later one");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_read_waits_for_a_switch_that_a_dead_keeper_may_have_set() {
+    let address = super::stand::nobody().await;
+    let mut stage = stage(environment(&[]), playbook(&address, 10.0, Span::seconds(5)));
+    let before = RetryQueueSeen {
+        entry: 0,
+        backlog: 0,
+        held: false,
+        rate: None,
+        quotas: Vec::new(),
+        groups: Vec::new(),
+    };
+    stage.scene.snapshot = Arc::new(Snapshot {
+        retry_queues: vec![before],
+        ..Snapshot::default()
+    });
+    let change = ChangeIntent::RetryQueue {
+        url: format!("http://{address}/app/retry"),
+        held: false,
+        rate: None,
+        to: "held".into(),
+    };
+    let landed = async || {
+        let begin = Instant::now();
+        super::super::queues::landed(&stage.scene).await;
+        begin.elapsed()
+    };
+    assert_eq!(landed().await, std::time::Duration::ZERO);
+    super::super::in_doubt(&stage.scene.plan, &stage.scene.drivers, &[change]);
+    assert!(landed().await >= LANDS_WITHIN);
+    assert_eq!(landed().await, std::time::Duration::ZERO, "once is enough");
 }
