@@ -31,7 +31,7 @@ pub async fn shared() -> Arc<Cluster> {
 
 impl Cluster {
     pub async fn start() -> Cluster {
-        let port = free_ports(&[0, 1, 2, 3, 4]);
+        let port = free_ports(&[0, 1, 2, 3, 4, 5]);
         let cluster = Cluster {
             script: Script::new("kubernetes", vec![("PART_PORT", port.to_string())]),
             port,
@@ -43,6 +43,11 @@ impl Cluster {
     /// `up`, `down` or `kill`.
     pub async fn part(&self, what: &str) {
         self.script.does(&[what], &[]).await;
+    }
+
+    /// `up` or `kill` of another API server of the same data, at the sixth port.
+    pub async fn second(&self, what: &str) {
+        self.script.does(&["second", what], &[]).await;
     }
 
     pub fn file(&self, name: &str) -> PathBuf {

@@ -39,14 +39,7 @@ impl<R: Row> Case<'_, R> {
         row.before().await;
         self.healthy.before().await;
         let before = row.now().await.ok_or("it cannot be read before")?;
-        let plan = plan(
-            [row.environment(), self.healthy.environment()],
-            [row.playbook(), self.healthy.playbook()],
-        );
-        let mut fresh = Run::prepared(plan, row.secrets(), row.patience(luck)).await?;
-        if row.heals(luck) {
-            fresh = fresh.without_haste();
-        }
+        let fresh = self.prepared().await?;
         self.make_sick(&before).await?;
 
         let seen = tokio::sync::Mutex::new(BTreeSet::new());
@@ -62,6 +55,28 @@ impl<R: Row> Case<'_, R> {
         }
     }
 
+    /// A run that finds the part as it was before the drill.
+    async fn prepared(&self) -> Result<Run, String> {
+        let (row, healthy) = (self.row, self.healthy);
+        let plan = plan(
+            [row.environment(), healthy.environment()],
+            [row.playbook(), healthy.playbook()],
+        );
+        let run = Run::prepared(plan, row.secrets(), row.patience(self.luck)).await?;
+        Ok(match row.heals(self.luck) {
+            true => run.without_haste(),
+            false => run,
+        })
+    }
+
+    /// What was done once in a run needs another run to be done again.
+    async fn again(&self, run: &Run) -> Result<Run, String> {
+        match self.row.is_once_a_run() {
+            true => self.prepared().await,
+            false => Ok(run.clone()),
+        }
+    }
+
     /// Recovers in this luck, with what is left done by hand, and then without it.
     async fn recovered(&self, fresh: &Run, before: &str) -> Result<Recovered, String> {
         if self.luck == Luck::Killed {
@@ -73,12 +88,7 @@ impl<R: Row> Case<'_, R> {
         if outcome == Recovered::Recovered {
             return Ok(outcome);
         }
-        let run = if self.row.is_once_a_run() {
-            fresh.clone()
-        } else {
-            run
-        };
-        let mut run = run.without_haste();
+        let mut run = self.again(&run).await?.without_haste();
         self.make_sick(before).await?;
         let ended = run.recover(|_| Then::GoesOn).await;
         match self.is_proved(&ended, &run, before).await? {
@@ -152,11 +162,12 @@ impl<R: Row> Case<'_, R> {
     async fn killed(&self, fresh: &Run, before: &str) -> Result<Recovered, String> {
         let first = if self.moment == Moment::Even { 2 } else { 1 };
         let (mut worst, mut nth, mut is_first) = (Recovered::Recovered, first, true);
-        let mut is_too_late = false;
+        let (mut is_too_late, mut fresh) = (false, fresh.clone());
         while nth <= DEATHS {
             if !mem::replace(&mut is_first, false) {
                 self.row.before().await;
                 self.healthy.before().await;
+                fresh = self.again(&fresh).await?;
                 self.make_sick(before).await?;
             }
             let (mut run, mut deaths, mut end, own) = (fresh.clone(), 0, None, Cell::new(false));

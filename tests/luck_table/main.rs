@@ -16,6 +16,10 @@ mod healthy;
 mod http;
 mod kafka_wire;
 mod keeper;
+mod kube;
+#[path = "../kube_parts/part.rs"]
+#[allow(dead_code, clippy::unwrap_used, reason = "as its own tests have it")]
+mod kube_part;
 mod luck;
 mod part;
 #[path = "../parts_support/mod.rs"]
@@ -47,6 +51,8 @@ use self::{
     rows::{
         haproxy::Haproxy,
         kafka::Kafka,
+        label::Label,
+        pod::Pod,
         pool::Pool,
         program::Program,
         queue::Queue,
@@ -54,6 +60,7 @@ use self::{
         redis_one::RedisOne,
         request::Request,
         resilience4j::{Resilience4j, Via},
+        route::Route,
         sentinel::Sentinel,
     },
     table::{Line, head},
@@ -170,6 +177,8 @@ async fn tell_the_truth(lucks: &'static [Luck]) {
     let of_pools = if lucks == EACH_TIME { &[] } else { &Luck::ALL[..] };
     let rows: Vec<LocalBoxFuture<'_, Option<LineAndStands>>> = vec![
         line("HAProxy", lucks, 2, Haproxy::start).boxed_local(),
+        line("Kubernetes label", lucks, 2, Label::start).boxed_local(),
+        line("HTTPRoute weight", lucks, 2, Route::start).boxed_local(),
         line("Redis flags, one server", lucks, 2, RedisOne::start).boxed_local(),
         line("Redis flags, cluster", lucks, 3, RedisCluster::start).boxed_local(),
         line("retry queue over HTTP", lucks, 2, Queue::start).boxed_local(),
@@ -184,6 +193,7 @@ async fn tell_the_truth(lucks: &'static [Luck]) {
         line("Sentinel rules", lucks, 1, Sentinel::start).boxed_local(),
         line("Kafka quota", lucks, 3, Kafka::start).boxed_local(),
         line("pool, restart by program", of_pools, 2, Pool::start).boxed_local(),
+        line("pool, restart of a pod", of_pools, 2, Pod::start).boxed_local(),
         line("step of one's own: request", lucks, 1, Request::start).boxed_local(),
         line("step of one's own: program", lucks, 1, Program::start).boxed_local(),
     ];

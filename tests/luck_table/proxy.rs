@@ -1,13 +1,15 @@
 //! What stands between allclear and a part: passes everything on, or is the bad luck.
 
-use std::{io, path::PathBuf, sync::Arc, time::Duration};
+use std::{io, os::fd::AsFd, path::PathBuf, sync::Arc, time::Duration};
 
+use rustix::net::sockopt::set_socket_linger;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::{TcpListener, TcpStream, UnixStream},
     sync::{Mutex, watch},
     task::{JoinHandle, JoinSet},
 };
+use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::part::until;
 
@@ -42,6 +44,13 @@ pub enum Place {
     Unix(PathBuf),
 }
 
+/// Both ends of its connections are encrypted: what is cut, or said instead, is what the client reads.
+#[derive(Clone)]
+pub struct Tls {
+    pub accepts: TlsAcceptor,
+    pub connects: TlsConnector,
+}
+
 /// A port on loopback that leads to a part.
 pub struct Proxy {
     port: u16,
@@ -58,9 +67,17 @@ impl Drop for Proxy {
 
 impl Proxy {
     pub fn to(port: u16, place: Place) -> Self {
+        Self::over(None, port, place)
+    }
+
+    pub fn over_tls(tls: Tls, port: u16, place: Place) -> Self {
+        Self::over(Some(tls), port, place)
+    }
+
+    fn over(tls: Option<Tls>, port: u16, place: Place) -> Self {
         let (way, ways) = watch::channel(Way::Well);
         let place = Arc::new(Mutex::new(place));
-        let task = tokio::spawn(listen(port, ways, place.clone()));
+        let task = tokio::spawn(listen(tls, port, ways, place.clone()));
         Self {
             port,
             way,
@@ -89,7 +106,7 @@ impl Proxy {
     }
 }
 
-async fn listen(port: u16, mut way: watch::Receiver<Way>, place: Arc<Mutex<Place>>) {
+async fn listen(tls: Option<Tls>, port: u16, mut way: watch::Receiver<Way>, place: Arc<Mutex<Place>>) {
     loop {
         is(&mut way, |w| w != Way::Down).await;
         let Ok(listener) = TcpListener::bind(("127.0.0.1", port)).await else {
@@ -103,7 +120,7 @@ async fn listen(port: u16, mut way: watch::Receiver<Way>, place: Arc<Mutex<Place
                 () = is(&mut way, |w| w == Way::Down) => break,
                 accepted = listener.accept() => {
                     if let Ok((client, _)) = accepted {
-                        open.spawn(talk(client, way.clone(), place.clone()));
+                        open.spawn(talk(client, tls.clone(), way.clone(), place.clone()));
                     }
                 }
             }
@@ -120,11 +137,19 @@ async fn is(way: &mut watch::Receiver<Way>, wanted: impl Fn(Way) -> bool) {
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-async fn connect(place: Place) -> io::Result<Box<dyn Stream>> {
-    Ok(match place {
-        Place::Tcp(port) => Box::new(TcpStream::connect(("127.0.0.1", port)).await?),
-        Place::Unix(path) => Box::new(UnixStream::connect(path).await?),
-    })
+async fn connect(place: Place, tls: Option<&Tls>) -> io::Result<Box<dyn Stream>> {
+    let port = match place {
+        Place::Unix(path) => return Ok(Box::new(UnixStream::connect(path).await?)),
+        Place::Tcp(port) => port,
+    };
+    let stream = TcpStream::connect(("127.0.0.1", port)).await?;
+    match tls {
+        None => Ok(Box::new(stream)),
+        Some(tls) => {
+            let name = "127.0.0.1".try_into().map_err(io::Error::other)?;
+            Ok(Box::new(tls.connects.connect(name, stream).await?))
+        }
+    }
 }
 
 fn would_change_something(request: &[u8]) -> bool {
@@ -133,20 +158,33 @@ fn would_change_something(request: &[u8]) -> bool {
 }
 
 /// One connection.
-async fn talk(mut client: TcpStream, mut way: watch::Receiver<Way>, place: Arc<Mutex<Place>>) {
-    let ended = converse(&mut client, &mut way, place).await;
+async fn talk(
+    client: TcpStream,
+    tls: Option<Tls>,
+    mut way: watch::Receiver<Way>,
+    place: Arc<Mutex<Place>>,
+) {
+    let Ok(socket) = client.as_fd().try_clone_to_owned() else {
+        return;
+    };
+    let ended = converse(client, tls, &mut way, place).await;
     if ended.is_err_and(|e| e.kind() == io::ErrorKind::ConnectionReset) {
         // A reset instead of an orderly end.
-        let _ = client.set_zero_linger();
+        let _ = set_socket_linger(&socket, Some(Duration::ZERO));
     }
 }
 
 async fn converse(
-    client: &mut TcpStream,
+    client: TcpStream,
+    tls: Option<Tls>,
     way: &mut watch::Receiver<Way>,
     place: Arc<Mutex<Place>>,
 ) -> io::Result<()> {
     is(way, |w| w != Way::Held).await;
+    let mut client: Box<dyn Stream> = match &tls {
+        None => Box::new(client),
+        Some(tls) => Box::new(tls.accepts.accept(client).await?),
+    };
     let now = *way.borrow();
     if let Way::Says(answer) = now {
         let mut asked = [0; 4096];
@@ -159,8 +197,9 @@ async fn converse(
         return Ok(());
     }
     let to = place.lock().await.clone();
-    let part = connect(to).await.map_err(|_| io::ErrorKind::ConnectionReset)?;
-    let (mut from_client, to_client) = client.split();
+    let part = connect(to, tls.as_ref()).await;
+    let part = part.map_err(|_| io::ErrorKind::ConnectionReset)?;
+    let (mut from_client, to_client) = tokio::io::split(client);
     let to_client = Mutex::new(to_client);
     let (mut from_part, mut to_part) = tokio::io::split(part);
     let (mut asking, mut answering) = (way.clone(), way.clone());
@@ -177,12 +216,15 @@ async fn converse(
                 return Err(io::ErrorKind::ConnectionReset.into());
             }
             if now == Way::Forbids && would_change_something(&chunk[..n]) {
-                to_client.lock().await.write_all(FORBIDDEN).await?;
+                let mut to_client = to_client.lock().await;
+                to_client.write_all(FORBIDDEN).await?;
+                to_client.flush().await?;
                 // Its body may still be on its way: unread it would make a reset of the end.
                 let _ = tokio::time::timeout(Duration::from_millis(50), from_client.read(&mut chunk)).await;
                 return Err(io::ErrorKind::PermissionDenied.into());
             }
             to_part.write_all(&chunk[..n]).await?;
+            to_part.flush().await?;
         }
     };
     let answers = async {
@@ -197,13 +239,17 @@ async fn converse(
             match now {
                 Way::Slow => tokio::time::sleep(STALL).await,
                 Way::Cut => {
-                    to_client.lock().await.write_all(&chunk[..n / 2]).await?;
+                    let mut to_client = to_client.lock().await;
+                    to_client.write_all(&chunk[..n / 2]).await?;
+                    to_client.flush().await?;
                     return Err(io::ErrorKind::ConnectionReset.into());
                 }
                 Way::Says(_) | Way::Down => return Err(io::ErrorKind::ConnectionReset.into()),
                 Way::Well | Way::Held | Way::Forbids => {}
             }
-            to_client.lock().await.write_all(&chunk[..n]).await?;
+            let mut to_client = to_client.lock().await;
+            to_client.write_all(&chunk[..n]).await?;
+            to_client.flush().await?;
         }
     };
     tokio::select! {

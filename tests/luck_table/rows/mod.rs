@@ -2,6 +2,8 @@
 
 pub mod haproxy;
 pub mod kafka;
+pub mod label;
+pub mod pod;
 pub mod pool;
 pub mod program;
 pub mod queue;
@@ -9,5 +11,6 @@ pub mod redis_cluster;
 pub mod redis_one;
 pub mod request;
 pub mod resilience4j;
+pub mod route;
 pub mod sentinel;
 pub mod stand;
