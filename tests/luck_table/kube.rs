@@ -22,7 +22,7 @@ use crate::{
     kube_part::{Cluster, shared},
     luck::Luck,
     part::{ports, until},
-    proxy::{Place, Proxy, Tls, Way},
+    proxy::{Place, Proxy, Tls},
 };
 
 /// The second API server is one stand's at a time.
@@ -150,13 +150,10 @@ impl Kube {
         match luck {
             Luck::Refuses => self.may_change(false).await,
             Luck::Restarts => {
-                let turn = SECOND.lock().await;
-                // Whoever is connected is cut off, and finds a server that has just begun.
-                self.proxy.turn(Way::Down);
-                self.proxy.lead_to(Place::Tcp(self.cluster.port + 5)).await;
-                self.proxy.turn(Way::Well);
+                // It may be given up in the middle: by then recovery has ended.
+                *self.second.lock().await = Some(SECOND.lock().await);
+                self.proxy.moves_to(Place::Tcp(self.cluster.port + 5)).await;
                 self.cluster.second("up").await;
-                *self.second.lock().await = Some(turn);
             }
             _ => {}
         }
@@ -167,8 +164,7 @@ impl Kube {
             self.may_change(true).await;
         }
         if let Some(_turn) = self.second.lock().await.take() {
-            self.proxy.turn(Way::Down);
-            self.proxy.lead_to(Place::Tcp(self.cluster.port)).await;
+            self.proxy.moves_to(Place::Tcp(self.cluster.port)).await;
             self.cluster.second("kill").await;
         }
     }

@@ -100,6 +100,15 @@ impl Proxy {
         until("the port is open", open).await.expect("a proxy");
     }
 
+    /// Whoever is connected is cut off, and comes there from now on.
+    pub async fn moves_to(&self, place: Place) {
+        self.turn(Way::Down);
+        let closed = async || TcpStream::connect(("127.0.0.1", self.port)).await.is_err();
+        until("the port is closed", closed).await.expect("a proxy");
+        self.lead_to(place).await;
+        self.turn(Way::Well);
+    }
+
     /// New connections lead there.
     pub async fn lead_to(&self, place: Place) {
         *self.place.lock().await = place;
