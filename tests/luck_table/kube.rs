@@ -21,7 +21,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use crate::{
     kube_part::{Cluster, shared},
     luck::Luck,
-    part::{ports, until},
+    part::{ports, turn_to_start, until},
     proxy::{Place, Proxy, Tls},
 };
 
@@ -44,7 +44,9 @@ pub struct Kube {
 impl Kube {
     pub async fn start(row: &str) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
+        let turn = turn_to_start().await;
         let cluster = shared().await;
+        drop(turn);
         let rules = cluster.kubectl("get role allclear -o jsonpath={.rules}").await;
         let kube = Self {
             name: format!("{row}-{}", COUNT.fetch_add(1, Relaxed)),
@@ -121,7 +123,9 @@ impl Kube {
         });
         // The server's own view of it follows a moment later.
         let so = async || {
-            let asked = self.admin.post(self.url("/apis/authorization.k8s.io/v1/subjectaccessreviews"));
+            let asked = self
+                .admin
+                .post(self.url("/apis/authorization.k8s.io/v1/subjectaccessreviews"));
             let answer = answered(asked.json(&review)).await;
             answer.is_some_and(|a| a["status"]["allowed"] == all)
         };
@@ -139,7 +143,9 @@ impl Kube {
 
     /// All pods of an app, in the order of their names.
     pub async fn pods(&self, app: &str) -> Option<Vec<Value>> {
-        let mut list = self.get("/api/v1", &format!("pods?labelSelector=app%3D{app}")).await?;
+        let mut list = self
+            .get("/api/v1", &format!("pods?labelSelector=app%3D{app}"))
+            .await?;
         let mut pods = std::mem::take(list["items"].as_array_mut()?);
         pods.sort_by_key(|pod| pod["metadata"]["name"].to_string());
         Some(pods)
@@ -173,7 +179,8 @@ impl Kube {
 /// Running, Ready, and there to stay.
 pub fn is_ready(pod: &Value) -> bool {
     let conditions = pod["status"]["conditions"].as_array();
-    let ready = conditions.is_some_and(|all| all.iter().any(|c| c["type"] == "Ready" && c["status"] == "True"));
+    let ready =
+        conditions.is_some_and(|all| all.iter().any(|c| c["type"] == "Ready" && c["status"] == "True"));
     ready && pod["metadata"]["deletionTimestamp"].is_null()
 }
 

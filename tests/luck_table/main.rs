@@ -14,6 +14,7 @@ mod cell;
 mod cells;
 mod healthy;
 mod http;
+mod kafka_consumer;
 mod kafka_wire;
 mod keeper;
 mod kube;
@@ -26,6 +27,9 @@ mod part;
 mod parts_support;
 mod plan;
 mod proxy;
+#[path = "../rocketmq_parts/part.rs"]
+#[allow(dead_code, clippy::unwrap_used, reason = "as its own tests have it")]
+mod rocketmq_part;
 mod row;
 mod rows;
 mod table;
@@ -60,6 +64,7 @@ use self::{
         redis_one::RedisOne,
         request::Request,
         resilience4j::{Resilience4j, Via},
+        rocketmq::Rocketmq,
         route::Route,
         sentinel::Sentinel,
     },
@@ -173,8 +178,9 @@ async fn every_driver_in_every_other_bad_luck_tells_the_truth() {
 }
 
 async fn tell_the_truth(lucks: &'static [Luck]) {
-    // A pool is judged by samples of every second, which a busy machine has not got: all of its lucks are among the others.
-    let of_pools = if lucks == EACH_TIME { &[] } else { &Luck::ALL[..] };
+    // A pool is judged by samples of every second, which a busy machine has not got, and a backlog takes its time: all of their
+    // lucks are among the others.
+    let not_each_time = if lucks == EACH_TIME { &[] } else { &Luck::ALL[..] };
     let rows: Vec<LocalBoxFuture<'_, Option<LineAndStands>>> = vec![
         line("HAProxy", lucks, 2, Haproxy::start).boxed_local(),
         line("Kubernetes label", lucks, 2, Label::start).boxed_local(),
@@ -192,8 +198,16 @@ async fn tell_the_truth(lucks: &'static [Luck]) {
         .boxed_local(),
         line("Sentinel rules", lucks, 1, Sentinel::start).boxed_local(),
         line("Kafka quota", lucks, 3, Kafka::start).boxed_local(),
-        line("pool, restart by program", of_pools, 2, Pool::start).boxed_local(),
-        line("pool, restart of a pod", of_pools, 2, Pod::start).boxed_local(),
+        line(
+            "Kafka quota, with a backlog",
+            not_each_time,
+            2,
+            Kafka::with_a_backlog,
+        )
+        .boxed_local(),
+        line("RocketMQ", lucks, 2, Rocketmq::start).boxed_local(),
+        line("pool, restart by program", not_each_time, 2, Pool::start).boxed_local(),
+        line("pool, restart of a pod", not_each_time, 2, Pod::start).boxed_local(),
         line("step of one's own: request", lucks, 1, Request::start).boxed_local(),
         line("step of one's own: program", lucks, 1, Program::start).boxed_local(),
     ];

@@ -14,7 +14,7 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{TcpStream, UnixStream},
     process::{Child, Command},
-    sync::Semaphore,
+    sync::{Semaphore, SemaphorePermit},
     time::{Instant, timeout},
 };
 
@@ -92,10 +92,16 @@ pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) -> Result<(
     Ok(())
 }
 
-/// A part of Java starts, when it is its turn: more than two at once would take the machine from those that are at work.
-pub async fn starts(part: &Script, words: &[&str]) {
+/// For as long as it is held, a part starts that takes much of the machine: more than two at once would take it from those that are
+/// at work.
+pub async fn turn_to_start() -> SemaphorePermit<'static> {
     static TURNS: Semaphore = Semaphore::const_new(2);
-    let _turn = TURNS.acquire().await.expect("never closed");
+    TURNS.acquire().await.expect("never closed")
+}
+
+/// A part of Java starts, when it is its turn.
+pub async fn starts(part: &Script, words: &[&str]) {
+    let _turn = turn_to_start().await;
     part.does(words, &[]).await;
 }
 

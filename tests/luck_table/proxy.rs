@@ -51,6 +51,14 @@ pub struct Tls {
     pub connects: TlsConnector,
 }
 
+/// What it does with all that passes.
+#[derive(Clone, Default)]
+struct Nature {
+    tls: Option<Tls>,
+    /// In answers this text is exchanged for that one, which is as long: a part tells where it is, and not where its proxy is.
+    exchanges: Option<(String, String)>,
+}
+
 /// A port on loopback that leads to a part.
 pub struct Proxy {
     port: u16,
@@ -67,17 +75,40 @@ impl Drop for Proxy {
 
 impl Proxy {
     pub fn to(port: u16, place: Place) -> Self {
-        Self::over(None, port, place)
+        Self::of(Nature::default(), port, place)
     }
 
     pub fn over_tls(tls: Tls, port: u16, place: Place) -> Self {
-        Self::over(Some(tls), port, place)
+        let tls = Some(tls);
+        Self::of(
+            Nature {
+                tls,
+                ..Nature::default()
+            },
+            port,
+            place,
+        )
     }
 
-    fn over(tls: Option<Tls>, port: u16, place: Place) -> Self {
+    /// Whoever asks here for a place is told of its proxy.
+    pub fn that_tells_of(other: &Proxy, instead_of: u16, port: u16, place: Place) -> Self {
+        let part = format!("127.0.0.1:{instead_of}");
+        assert_eq!(part.len(), other.address().len());
+        let exchanges = Some((part, other.address()));
+        Self::of(
+            Nature {
+                exchanges,
+                ..Nature::default()
+            },
+            port,
+            place,
+        )
+    }
+
+    fn of(nature: Nature, port: u16, place: Place) -> Self {
         let (way, ways) = watch::channel(Way::Well);
         let place = Arc::new(Mutex::new(place));
-        let task = tokio::spawn(listen(tls, port, ways, place.clone()));
+        let task = tokio::spawn(listen(nature, port, ways, place.clone()));
         Self {
             port,
             way,
@@ -115,7 +146,7 @@ impl Proxy {
     }
 }
 
-async fn listen(tls: Option<Tls>, port: u16, mut way: watch::Receiver<Way>, place: Arc<Mutex<Place>>) {
+async fn listen(nature: Nature, port: u16, mut way: watch::Receiver<Way>, place: Arc<Mutex<Place>>) {
     loop {
         is(&mut way, |w| w != Way::Down).await;
         let Ok(listener) = TcpListener::bind(("127.0.0.1", port)).await else {
@@ -129,7 +160,7 @@ async fn listen(tls: Option<Tls>, port: u16, mut way: watch::Receiver<Way>, plac
                 () = is(&mut way, |w| w == Way::Down) => break,
                 accepted = listener.accept() => {
                     if let Ok((client, _)) = accepted {
-                        open.spawn(talk(client, tls.clone(), way.clone(), place.clone()));
+                        open.spawn(talk(client, nature.clone(), way.clone(), place.clone()));
                     }
                 }
             }
@@ -166,17 +197,20 @@ fn would_change_something(request: &[u8]) -> bool {
     methods.iter().any(|method| request.starts_with(method))
 }
 
+fn exchange(answer: &mut [u8], one: &[u8], other: &[u8]) {
+    for at in 0..(answer.len() + 1).saturating_sub(one.len()) {
+        if answer[at..].starts_with(one) {
+            answer[at..at + one.len()].copy_from_slice(other);
+        }
+    }
+}
+
 /// One connection.
-async fn talk(
-    client: TcpStream,
-    tls: Option<Tls>,
-    mut way: watch::Receiver<Way>,
-    place: Arc<Mutex<Place>>,
-) {
+async fn talk(client: TcpStream, nature: Nature, mut way: watch::Receiver<Way>, place: Arc<Mutex<Place>>) {
     let Ok(socket) = client.as_fd().try_clone_to_owned() else {
         return;
     };
-    let ended = converse(client, tls, &mut way, place).await;
+    let ended = converse(client, &nature, &mut way, place).await;
     if ended.is_err_and(|e| e.kind() == io::ErrorKind::ConnectionReset) {
         // A reset instead of an orderly end.
         let _ = set_socket_linger(&socket, Some(Duration::ZERO));
@@ -185,12 +219,12 @@ async fn talk(
 
 async fn converse(
     client: TcpStream,
-    tls: Option<Tls>,
+    nature: &Nature,
     way: &mut watch::Receiver<Way>,
     place: Arc<Mutex<Place>>,
 ) -> io::Result<()> {
     is(way, |w| w != Way::Held).await;
-    let mut client: Box<dyn Stream> = match &tls {
+    let mut client: Box<dyn Stream> = match &nature.tls {
         None => Box::new(client),
         Some(tls) => Box::new(tls.accepts.accept(client).await?),
     };
@@ -206,7 +240,7 @@ async fn converse(
         return Ok(());
     }
     let to = place.lock().await.clone();
-    let part = connect(to, tls.as_ref()).await;
+    let part = connect(to, nature.tls.as_ref()).await;
     let part = part.map_err(|_| io::ErrorKind::ConnectionReset)?;
     let (mut from_client, to_client) = tokio::io::split(client);
     let to_client = Mutex::new(to_client);
@@ -242,6 +276,9 @@ async fn converse(
             let n = from_part.read(&mut chunk).await?;
             if n == 0 {
                 return to_client.lock().await.shutdown().await;
+            }
+            if let Some((part, proxy)) = &nature.exchanges {
+                exchange(&mut chunk[..n], part.as_bytes(), proxy.as_bytes());
             }
             is(&mut answering, |w| w != Way::Held).await;
             let now = *answering.borrow();

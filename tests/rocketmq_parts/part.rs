@@ -1,6 +1,6 @@
 //! A real name server, two real master brokers, and real consumers.
 
-use std::{collections::BTreeMap, fs, process::Command, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fs, io, process::Command, sync::Arc, time::Duration};
 
 use allclear::model::environment::Rocketmq;
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -118,7 +118,18 @@ impl Part {
 
     /// Asks a broker, as the super user where there is one.
     pub async fn ask(&self, broker: &str, code: u32, fields: &str, body: &str) -> (String, String) {
-        let mut fields: BTreeMap<String, String> = serde_json::from_str(fields).unwrap();
+        self.tries(broker, code, fields, body).await.unwrap()
+    }
+
+    /// The same of one that may be away.
+    pub async fn tries(
+        &self,
+        broker: &str,
+        code: u32,
+        fields: &str,
+        body: &str,
+    ) -> io::Result<(String, String)> {
+        let mut fields: BTreeMap<String, String> = serde_json::from_str(fields)?;
         if let Some((user, password)) = self.login.and_then(|login| login.split_once(':')) {
             fields.insert("AccessKey".into(), user.into());
             let signed: String = fields.values().map(String::as_str).chain([body]).collect();
@@ -126,8 +137,8 @@ impl Part {
             let signature = STANDARD.encode(hmac::sign(&key, signed.as_bytes()));
             fields.insert("Signature".into(), signature);
         }
-        let fields = serde_json::to_string(&fields).unwrap();
-        call(&self.broker(broker), code, &fields, body).await
+        let fields = serde_json::to_string(&fields)?;
+        exchange(&self.broker(broker), code, &fields, body).await
     }
 
     pub async fn produce(&self, topic: &str, messages: u32) {
@@ -168,24 +179,24 @@ pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
 
 /// One question of remoting, asked without the program's own client: header and body of the answer.
 pub async fn call(address: &str, code: u32, fields: &str, body: &str) -> (String, String) {
+    exchange(address, code, fields, body).await.unwrap()
+}
+
+async fn exchange(address: &str, code: u32, fields: &str, body: &str) -> io::Result<(String, String)> {
     let header = format!(
         r#"{{"code":{code},"language":"OTHER","version":0,"opaque":1,"flag":0,"extFields":{fields}}}"#
     );
-    let mut stream = TcpStream::connect(address).await.unwrap();
+    let mut stream = TcpStream::connect(address).await?;
     let total = 4 + header.len() + body.len();
-    stream.write_u32(u32::try_from(total).unwrap()).await.unwrap();
-    stream
-        .write_u32(u32::try_from(header.len()).unwrap())
-        .await
-        .unwrap();
+    stream.write_u32(u32::try_from(total).unwrap()).await?;
+    stream.write_u32(u32::try_from(header.len()).unwrap()).await?;
     stream
         .write_all(&[header.as_bytes(), body.as_bytes()].concat())
-        .await
-        .unwrap();
-    let length = stream.read_u32().await.unwrap();
+        .await?;
+    let length = stream.read_u32().await?;
     let mut answer = vec![0; length as usize];
-    stream.read_exact(&mut answer).await.unwrap();
+    stream.read_exact(&mut answer).await?;
     let header = u32::from_be_bytes([0, answer[1], answer[2], answer[3]]) as usize;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (text(&answer[4..4 + header]), text(&answer[4 + header..]))
+    Ok((text(&answer[4..4 + header]), text(&answer[4 + header..])))
 }

@@ -1,4 +1,4 @@
-//! The quota of a retry topic's consumers at a real broker.
+//! A retry topic at a real broker: the quota of its consumers alone, or with a backlog that is held and let go.
 
 use std::time::Duration;
 
@@ -13,7 +13,8 @@ use allclear::{
 use serde_json::{Value, json};
 
 use crate::{
-    kafka_wire::{quota, set_quota},
+    kafka_consumer::Consumer,
+    kafka_wire::{committed, quota, set_quota},
     luck::Luck,
     part::{ports, script, starts, tool, until},
     parts_support::Script,
@@ -27,6 +28,11 @@ const NAME: &str = "order-retry";
 /// Bytes a second before; Kafka knows whole ones only.
 const BEFORE: f64 = 40_961.0;
 const SICK: f64 = 1024.0;
+/// Messages in the topic, and how many of them wait in a drill.
+const ALL: i64 = 2000;
+const WAITING: i64 = 600;
+/// What a tenth of a second lets go is on its way, not waiting.
+const MOVING: i64 = 10;
 /// The right that is taken away, and with it the one to change quotas.
 const RIGHT: &str = "--allow-principal User:alice --cluster --operation AlterConfigs";
 
@@ -34,9 +40,19 @@ pub struct Kafka {
     part: Script,
     port: u16,
     proxy: Proxy,
+    consumer: Option<Consumer>,
 }
 
 impl Kafka {
+    /// With a backlog, and who works it off.
+    pub async fn with_a_backlog() -> Self {
+        let mut kafka = Self::start().await;
+        let produce = format!("--topic {NAME} --num-records {ALL} --record-size 200 --throughput -1");
+        kafka.tool("producer-perf-test", &produce).await;
+        kafka.consumer = Some(Consumer::start(kafka.port, NAME));
+        kafka
+    }
+
     pub async fn start() -> Self {
         let base = ports(6);
         let settings = vec![
@@ -50,9 +66,10 @@ impl Kafka {
             port: base,
             // Clients are told of this one.
             proxy: Proxy::to(base + 5, Place::Tcp(base + 1)),
+            consumer: None,
         };
         kafka
-            .tool("topics", &format!("--create --topic {NAME} --partitions 2"))
+            .tool("topics", &format!("--create --topic {NAME} --partitions 1"))
             .await;
         for right in [
             &format!("--allow-principal User:alice --topic {NAME} --operation Describe --operation Read"),
@@ -77,6 +94,12 @@ impl Kafka {
         tool(program, &args)
             .await
             .unwrap_or_else(|| panic!("{name} {args:?} does not do well"))
+    }
+
+    async fn waits(&self, messages: i64) {
+        if let Some(consumer) = &self.consumer {
+            consumer.put(ALL - messages).await;
+        }
     }
 
     async fn put(&self, bytes: f64) {
@@ -141,18 +164,32 @@ impl Row for Kafka {
 
     async fn before(&self) {
         self.put(BEFORE).await;
+        self.waits(0).await;
     }
 
     async fn sick(&self) {
         self.put(SICK).await;
+        self.waits(WAITING).await;
     }
 
     async fn now(&self) -> Option<String> {
-        Some(format!("{:?}", quota(self.port, NAME).await?))
+        let quota = quota(self.port, NAME).await?;
+        let quota = quota.map_or("none".to_owned(), |bytes| bytes.to_string());
+        if self.consumer.is_none() {
+            return Some(quota);
+        }
+        let waits = ALL - committed(self.port, NAME).await? > MOVING;
+        Some(format!("{quota}, waits {waits}"))
     }
 
+    /// The drill's or the one of before; with a backlog what holds it and lets it go, never more than before.
     fn may_be(&self, seen: &str) -> bool {
-        [BEFORE, SICK].iter().any(|b| seen == format!("{:?}", Some(*b)))
+        let quota = seen.split(',').next().unwrap_or_default();
+        match (quota.parse::<f64>(), &self.consumer) {
+            (Ok(bytes), None) => [BEFORE, SICK].contains(&bytes),
+            (Ok(bytes), Some(_)) => bytes > 0.0 && bytes <= BEFORE,
+            (Err(_), _) => false,
+        }
     }
 
     async fn strike(&self, luck: Luck) {

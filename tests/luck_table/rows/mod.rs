@@ -11,6 +11,7 @@ pub mod redis_cluster;
 pub mod redis_one;
 pub mod request;
 pub mod resilience4j;
+pub mod rocketmq;
 pub mod route;
 pub mod sentinel;
 pub mod stand;

@@ -39,7 +39,9 @@ impl Target {
     /// The one pod that is there to stay.
     async fn uid(&self) -> Option<(Option<String>, bool)> {
         let pods = self.kube.pods(&self.kube.order()).await?;
-        let pod = pods.iter().find(|pod| pod["metadata"]["deletionTimestamp"].is_null());
+        let pod = pods
+            .iter()
+            .find(|pod| pod["metadata"]["deletionTimestamp"].is_null());
         let uid = pod.and_then(|pod| pod["metadata"]["uid"].as_str());
         Some((uid.map(str::to_owned), pod.is_some_and(is_ready)))
     }
