@@ -40,14 +40,10 @@ impl Cluster {
         cluster
     }
 
-    /// `up`, `down` or `kill`.
+    /// `up`, `down`, `kill`, `second up` or `second kill`.
     pub async fn part(&self, what: &str) {
-        self.script.does(&[what], &[]).await;
-    }
-
-    /// `up` or `kill` of another API server of the same data, at the sixth port.
-    pub async fn second(&self, what: &str) {
-        self.script.does(&["second", what], &[]).await;
+        let words: Vec<&str> = what.split(' ').collect();
+        self.script.does(&words, &[]).await;
     }
 
     pub fn file(&self, name: &str) -> PathBuf {

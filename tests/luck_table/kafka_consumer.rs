@@ -1,6 +1,12 @@
 //! A real consumer in few lines: it fetches as its quota lets it, commits what it has read, and begins again where its group is.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use tokio::{sync::Mutex, task::JoinHandle, time::sleep};
 
@@ -15,6 +21,7 @@ pub struct Consumer {
     name: &'static str,
     /// Offsets are set by one at a time.
     turn: Arc<Mutex<()>>,
+    is_running: Arc<AtomicBool>,
     task: JoinHandle<()>,
 }
 
@@ -27,13 +34,20 @@ impl Drop for Consumer {
 impl Consumer {
     pub fn start(port: u16, name: &'static str) -> Self {
         let turn = Arc::new(Mutex::new(()));
-        let task = tokio::spawn(consume(port, name, turn.clone()));
+        let is_running = Arc::new(AtomicBool::new(true));
+        let task = tokio::spawn(consume(port, name, turn.clone(), is_running.clone()));
         Self {
             port,
             name,
             turn,
+            is_running,
             task,
         }
+    }
+
+    /// Its process is there, or it is not.
+    pub fn switch(&self) -> Arc<AtomicBool> {
+        self.is_running.clone()
     }
 
     /// The group is here from now on.
@@ -44,10 +58,14 @@ impl Consumer {
     }
 }
 
-async fn consume(port: u16, name: &'static str, turn: Arc<Mutex<()>>) {
+async fn consume(port: u16, name: &'static str, turn: Arc<Mutex<()>>, is_running: Arc<AtomicBool>) {
     let mut fetcher = Fetcher::of(port, name);
     loop {
         sleep(Duration::from_millis(100)).await;
+        if !is_running.load(Relaxed) {
+            fetcher = Fetcher::of(port, name);
+            continue;
+        }
         let Some(from) = committed(port, name).await else {
             continue;
         };
@@ -56,7 +74,7 @@ async fn consume(port: u16, name: &'static str, turn: Arc<Mutex<()>>) {
         };
         let _turn = turn.lock().await;
         // Somebody may have put the group elsewhere meanwhile.
-        if committed(port, name).await == Some(from) {
+        if is_running.load(Relaxed) && committed(port, name).await == Some(from) {
             let _ = commit(port, name, end).await;
         }
     }

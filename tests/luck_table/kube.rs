@@ -159,7 +159,7 @@ impl Kube {
                 // It may be given up in the middle: by then recovery has ended.
                 *self.second.lock().await = Some(SECOND.lock().await);
                 self.proxy.moves_to(Place::Tcp(self.cluster.port + 5)).await;
-                self.cluster.second("up").await;
+                self.cluster.part("second up").await;
             }
             _ => {}
         }
@@ -171,7 +171,7 @@ impl Kube {
         }
         if let Some(_turn) = self.second.lock().await.take() {
             self.proxy.moves_to(Place::Tcp(self.cluster.port)).await;
-            self.cluster.second("kill").await;
+            self.cluster.part("second kill").await;
         }
     }
 }

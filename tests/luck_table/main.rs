@@ -66,6 +66,7 @@ use self::{
         resilience4j::{Resilience4j, Via},
         rocketmq::Rocketmq,
         route::Route,
+        scale::Scale,
         sentinel::Sentinel,
     },
     table::{Line, head},
@@ -199,12 +200,13 @@ async fn tell_the_truth(lucks: &'static [Luck]) {
         line("Sentinel rules", lucks, 1, Sentinel::start).boxed_local(),
         line("Kafka quota", lucks, 3, Kafka::start).boxed_local(),
         line(
-            "Kafka quota, with a backlog",
+            "Kafka quota with a backlog",
             not_each_time,
             2,
             Kafka::with_a_backlog,
         )
         .boxed_local(),
+        line("Kubernetes scale", not_each_time, 2, Scale::start).boxed_local(),
         line("RocketMQ", lucks, 2, Rocketmq::start).boxed_local(),
         line("pool, restart by program", not_each_time, 2, Pool::start).boxed_local(),
         line("pool, restart of a pod", not_each_time, 2, Pod::start).boxed_local(),

@@ -1,6 +1,9 @@
 //! A retry topic at a real broker: the quota of its consumers alone, or with a backlog that is held and let go.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 use allclear::{
     drivers::Patience,
@@ -94,6 +97,11 @@ impl Kafka {
         tool(program, &args)
             .await
             .unwrap_or_else(|| panic!("{name} {args:?} does not do well"))
+    }
+
+    /// Whether its consumer is there.
+    pub fn consumer(&self) -> Option<Arc<AtomicBool>> {
+        self.consumer.as_ref().map(Consumer::switch)
     }
 
     async fn waits(&self, messages: i64) {

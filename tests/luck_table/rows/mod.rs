@@ -13,5 +13,6 @@ pub mod request;
 pub mod resilience4j;
 pub mod rocketmq;
 pub mod route;
+pub mod scale;
 pub mod sentinel;
 pub mod stand;
