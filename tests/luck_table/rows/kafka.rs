@@ -33,7 +33,7 @@ const BEFORE: f64 = 40_961.0;
 const SICK: f64 = 1024.0;
 /// Messages in the topic, and how many of them wait in a drill.
 const ALL: i64 = 2000;
-const WAITING: i64 = 600;
+const WAITING: i64 = 250;
 /// What a tenth of a second lets go is on its way, not waiting.
 const MOVING: i64 = 10;
 /// The right that is taken away, and with it the one to change quotas.
