@@ -1,17 +1,20 @@
 //! What stands between allclear and a part: passes everything on, or is the bad luck.
 
-use std::{io, os::fd::AsFd, path::PathBuf, sync::Arc, time::Duration};
+use std::{io, os::fd::AsFd, sync::Arc, time::Duration};
 
 use rustix::net::sockopt::set_socket_linger;
 use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
-    net::{TcpListener, TcpStream, UnixStream},
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
     sync::{Mutex, watch},
     task::{JoinHandle, JoinSet},
 };
-use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use crate::part::until;
+pub use crate::nature::{Place, Tls};
+use crate::{
+    nature::{Nature, Stream, connect},
+    part::until,
+};
 
 /// What a gateway answers to those who may only read.
 const FORBIDDEN: &[u8] =
@@ -35,28 +38,6 @@ pub enum Way {
     Forbids,
     /// The part is not asked: this is the answer to whatever comes.
     Says(&'static [u8]),
-}
-
-/// Where the part is.
-#[derive(Debug, Clone)]
-pub enum Place {
-    Tcp(u16),
-    Unix(PathBuf),
-}
-
-/// Both ends of its connections are encrypted: what is cut, or said instead, is what the client reads.
-#[derive(Clone)]
-pub struct Tls {
-    pub accepts: TlsAcceptor,
-    pub connects: TlsConnector,
-}
-
-/// What it does with all that passes.
-#[derive(Clone, Default)]
-struct Nature {
-    tls: Option<Tls>,
-    /// In answers this text is exchanged for that one, which is as long: a part tells where it is, and not where its proxy is.
-    exchanges: Option<(String, String)>,
 }
 
 /// A port on loopback that leads to a part.
@@ -174,35 +155,9 @@ async fn is(way: &mut watch::Receiver<Way>, wanted: impl Fn(Way) -> bool) {
     }
 }
 
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
-
-async fn connect(place: Place, tls: Option<&Tls>) -> io::Result<Box<dyn Stream>> {
-    let port = match place {
-        Place::Unix(path) => return Ok(Box::new(UnixStream::connect(path).await?)),
-        Place::Tcp(port) => port,
-    };
-    let stream = TcpStream::connect(("127.0.0.1", port)).await?;
-    match tls {
-        None => Ok(Box::new(stream)),
-        Some(tls) => {
-            let name = "127.0.0.1".try_into().map_err(io::Error::other)?;
-            Ok(Box::new(tls.connects.connect(name, stream).await?))
-        }
-    }
-}
-
 fn would_change_something(request: &[u8]) -> bool {
     let methods: [&[u8]; 3] = [b"PUT ", b"POST ", b"DELETE "];
     methods.iter().any(|method| request.starts_with(method))
-}
-
-fn exchange(answer: &mut [u8], one: &[u8], other: &[u8]) {
-    for at in 0..(answer.len() + 1).saturating_sub(one.len()) {
-        if answer[at..].starts_with(one) {
-            answer[at..at + one.len()].copy_from_slice(other);
-        }
-    }
 }
 
 /// One connection.
@@ -277,9 +232,7 @@ async fn converse(
             if n == 0 {
                 return to_client.lock().await.shutdown().await;
             }
-            if let Some((part, proxy)) = &nature.exchanges {
-                exchange(&mut chunk[..n], part.as_bytes(), proxy.as_bytes());
-            }
+            nature.told(&mut chunk[..n]);
             is(&mut answering, |w| w != Way::Held).await;
             let now = *answering.borrow();
             match now {
