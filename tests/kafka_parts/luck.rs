@@ -17,7 +17,7 @@ use allclear::{
 use tokio::{io::AsyncWriteExt, net::TcpListener, time::timeout};
 
 use crate::{
-    part::{Broker, queue, shared},
+    part::{Broker, queue},
     parts_support::{PATIENCE, Staged},
     quota::{caught_up, payer, storm},
 };
@@ -105,37 +105,6 @@ async fn a_broker_that_claims_two_billion_entries_is_never_called_recovered() {
         staged.intents().is_empty(),
         "nothing is changed that cannot be read"
     );
-}
-
-#[tokio::test]
-async fn a_recovery_that_is_killed_at_any_change_is_finished_by_the_next() {
-    let broker = shared().await;
-    // Killed with the nth change written down and not made; so the changes before it are made.
-    for (nth, name) in [(1, "killed-1"), (2, "killed-2"), (3, "killed-3")] {
-        let (staged, _consumer) = caught_up(&broker, name, 300.0, Span::seconds(120)).await;
-        storm(&broker, &staged, name, 4000, 800.0).await;
-        staged.intents();
-        staged.dies_at(nth);
-        let scene = &staged.scene;
-        let recovery = async { [hold_retry(scene).await, release_retry(scene).await] };
-        tokio::select! {
-            ends = recovery => panic!("it was to die at change {nth}: {ends:?}"),
-            () = staged.died() => {}
-        }
-        staged.lives();
-        if nth > 1 {
-            assert!(needs_repair(scene).await.is_needed(), "after change {nth}");
-            assert!(!left_behind(scene).await.is_empty(), "after change {nth}");
-        }
-        hold_retry(scene).await;
-        let end = release_retry(scene).await;
-        assert!(
-            matches!(end.state, StepState::Done | StepState::Nothing),
-            "{nth}: {end:?}"
-        );
-        assert_eq!(left_behind(scene).await, vec![], "after change {nth}");
-        assert_eq!(staged.cluster().quota(&payer(name)).await.unwrap(), None);
-    }
 }
 
 #[tokio::test]
