@@ -184,9 +184,10 @@ impl Row for Rocketmq {
                 self.part.run("up", &[STRUCK]).await;
             }
             _ => {
+                // It may be given up in the middle: it is taken down all the same.
+                self.has_joined.store(true, Relaxed);
                 self.part.run("up", &[JOINS]).await;
                 self.knows_the_group(JOINS).await;
-                self.has_joined.store(true, Relaxed);
             }
         }
     }
