@@ -30,6 +30,11 @@ impl Cells {
         }
     }
 
+    /// No cell is to be tried: no part need start.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.borrow().is_empty()
+    }
+
     /// One that nobody has taken yet.
     pub fn next(&self) -> Option<(Luck, Moment)> {
         self.waiting.borrow_mut().pop_front()

@@ -101,6 +101,9 @@ where
     let cells = Rc::new(Cells::that(|luck| {
         lucks.contains(&luck) && is_asked_for("LUCKS", &luck.to_string())
     }));
+    if cells.is_empty() {
+        return None;
+    }
     let stand = |_| spawn_local(stand(name, start, cells.clone()));
     let stands: Vec<_> = (0..stands).map(stand).collect();
     let stands = join_all(stands).await.into_iter();
