@@ -28,7 +28,7 @@ fn main() {
         switch::held(&shop, &staged, STORM).await;
         println!("{STORM} retries of two instances, asked for 2 × {RATE}/s");
         let (end, seen) = switch::watched(&shop, release_retry(&staged.scene)).await;
-        println!("{:?}, {}", end.state, end.detail);
+        println!("{:?}, {}", end.state, end.detail.en());
         let minutes: Vec<f64> = seen
             .iter()
             .filter_map(|(at, made)| {

@@ -3,7 +3,7 @@
 
 use crate::model::{
     recovery::{Certainty, Leftover, StepId},
-    said::{Said, said},
+    said::said,
 };
 
 /// The bytes of JSON that the whole list may take; a record has at most 1 MiB.
@@ -99,7 +99,7 @@ fn bytes(left: &Leftover) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::text::Lang;
+    use crate::model::{said::Said, text::Lang};
 
     fn left(n: usize, step: StepId, long: usize) -> Leftover {
         Leftover {

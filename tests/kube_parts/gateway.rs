@@ -127,7 +127,6 @@ async fn a_drain_that_would_leave_too_few_is_not_made_and_says_the_numbers() {
     assert!(
         end.detail
             .en()
-            .en()
             .contains("Service few: 2 of 3 Ready pods would go, and each of the other 1 would get more"),
         "{}",
         end.detail.en()

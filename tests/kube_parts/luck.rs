@@ -15,7 +15,7 @@ use allclear::{
 use tokio::time::timeout;
 
 use crate::{
-    part::{Cluster, at, shared},
+    part::{Cluster, at, by_hand, shared},
     parts_support::Staged,
     proxy::{PASSES, Proxy, STALLS},
     stage::{OF_STATEFUL_SET, PATIENCE, restarts, served},

@@ -134,7 +134,12 @@ async fn a_stateful_set_is_rolled_out_too_and_it_is_said_that_its_old_pod_goes_f
     let checks = staged.prepare().await;
     assert_eq!(checks[0].outcome, CheckOutcome::Warned, "{checks:?}");
     assert!(
-        checks[0].next.as_ref().unwrap().contains("old pod goes before"),
+        checks[0]
+            .next
+            .as_ref()
+            .unwrap()
+            .en()
+            .contains("old pod goes before"),
         "{checks:?}"
     );
     let old = pods(&cluster, "rolled-set").await;

@@ -146,7 +146,6 @@ async fn consumers_go_to_zero_and_come_back_exactly_as_many_under_the_rate() {
     assert!(
         held.detail
             .en()
-            .en()
             .contains("deployment shop/scaled 2 → 0, no pod is left"),
         "{}",
         held.detail.en()
@@ -244,7 +243,6 @@ async fn consumers_that_were_at_zero_stay_so_and_nothing_is_let_go() {
     assert_eq!(held.state, StepState::Nothing);
     assert!(
         held.detail
-            .en()
             .en()
             .ends_with("was at 0 replicas before the drill: nobody consumes it"),
         "{}",
