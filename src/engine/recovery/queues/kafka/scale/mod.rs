@@ -64,7 +64,7 @@ impl Scale<'_> {
         } = self.before;
         said!(
             "deployment {namespace}/{deployment}",
-            "Deployment {namespace}/{deployment}"
+            "工作负载 {namespace}/{deployment}"
         )
     }
 
