@@ -80,6 +80,9 @@ async fn follow(scene: &Scene, queue: &Switch<'_>, first: QueueSeen) -> Result<(
                 return Ok((false, late.and(&stays_held(&which))));
             }
             queue.set(scene, false, Some(queue.rate)).await?;
+            if is_late() {
+                return Ok((false, late));
+            }
             from = queue.read(scene, scene.deadline()).await?.released;
             rate.go_on();
         } else if is_late() {
