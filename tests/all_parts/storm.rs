@@ -19,7 +19,7 @@ async fn a_storm_is_held_by_the_shops_own_switch_and_let_go_no_faster_than_asked
     let shop = shop::open().await;
     let before = [shop.switch(0).await, shop.switch(1).await].map(|seen| standing(&seen));
     let staged = switches(&shop, RATE).ready().await;
-    held(&shop, &staged, 900).await;
+    held(&shop, &staged, 1500).await;
     // What had begun comes to its end.
     let mut made = f64::NAN;
     shop.until("it stands still", async || {

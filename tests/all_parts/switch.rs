@@ -45,7 +45,7 @@ pub async fn held(shop: &Shop, staged: &Staged, coupons: u32) {
     waits(100).await;
     let held = hold_retry(&staged.scene).await;
     assert_eq!(held.state, StepState::Held, "{held:?}");
-    waits(u64::from(coupons / 4)).await;
+    waits(u64::from(coupons / 8)).await;
 }
 
 /// A release, and the retries made good meanwhile: how many since it began, at which second.

@@ -1,4 +1,4 @@
-//! Bad luck beside that of tests/luck_table: never a false all clear, never a value that was not there before.
+//! Bad luck: never a false all clear, never a value that was not there before.
 
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 
@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use crate::{
     part::{Cluster, at, by_hand, shared},
     parts_support::Staged,
-    proxy::{PASSES, Proxy, STALLS},
+    proxy::{CUTS, PASSES, Proxy, STALLS, page},
     stage::{OF_STATEFUL_SET, PATIENCE, restarts, served},
 };
 
@@ -57,10 +57,13 @@ async fn sick(cluster: &Cluster, app: &str) -> Staged {
 }
 
 #[tokio::test]
-async fn without_a_login_nothing_is_called_recovered() {
+async fn an_api_server_in_trouble_is_never_called_recovered() {
     let cluster = shared().await;
     let staged = sick(&cluster, "trouble").await;
     let uid = cluster.uid("trouble-0").await;
+    let (slow, cut) = (Proxy::to(cluster.port).await, Proxy::to(cluster.port).await);
+    slow.is(STALLS);
+    cut.is(CUTS);
     let nobody = cluster.kubeconfig("nobody");
     let alice = std::fs::read_to_string(cluster.kubeconfig("alice")).unwrap();
     std::fs::write(&nobody, alice.replace("alice-token", "no-token")).unwrap();
@@ -68,7 +71,15 @@ async fn without_a_login_nothing_is_called_recovered() {
         kubeconfig: Some("/nowhere/kubeconfig".into()),
         ..cluster.of("bob")
     };
-    for (case, place) in [("401", at(&nobody)), ("no kubeconfig", missing)] {
+    let cases = [
+        ("down", cluster.behind("bob", "https://127.0.0.1:1")),
+        ("slow", cluster.behind("bob", &slow.url())),
+        ("cut", cluster.behind("bob", &cut.url())),
+        ("a page", cluster.behind("bob", &page().await)),
+        ("401", at(&nobody)),
+        ("no kubeconfig", missing),
+    ];
+    for (case, place) in cases {
         let other = staged.from(place, SHORT);
         other.ledger.busy.store(50, Relaxed);
         let scene = &other.scene;
@@ -99,7 +110,7 @@ async fn without_a_login_nothing_is_called_recovered() {
         cluster.field("pod trouble-0", ".metadata.labels.serving").await,
         "false"
     );
-    // With one, the next recovery finishes it.
+    // The luck is over: the next recovery finishes it.
     assert_eq!(traffic(&staged.scene).await.leftovers, vec![]);
     assert_eq!(left_behind(&staged.scene).await, vec![]);
 }
@@ -132,6 +143,56 @@ async fn a_user_who_may_only_read_sees_what_is_left_and_changes_nothing() {
     );
     by_hand(&by_admin).await;
     assert_eq!(left_behind(&staged.scene).await, vec![]);
+}
+
+#[tokio::test]
+#[ignore = "minutes: scripts/test all"]
+async fn an_api_server_that_restarts_in_mid_step_is_waited_for() {
+    let cluster = Cluster::start().await;
+    cluster.service("restarting", 3).await;
+    let patient = Patience {
+        step: Span::seconds(90),
+        ..PATIENCE
+    };
+    // Controllers take their time to find a server again that was gone.
+    let wait = Duration::from_secs(30);
+    let playbook = both(wait.into());
+    let staged = Staged::new(cluster.of("bob"), &["restarting-0"], playbook);
+    let staged = staged.ready().await.from(cluster.of("bob"), patient);
+    cluster.part("kill").await;
+    let (out, ()) = tokio::join!(drain(&staged.scene, true), cluster.part("up"));
+    assert_eq!(out.state, StepState::Done, "{out:?}");
+    let old = cluster.uid("restarting-0").await;
+    staged.ledger.busy.store(50, Relaxed);
+    let restart = async {
+        tokio::time::sleep(wait - Duration::from_millis(500)).await;
+        cluster.part("kill").await;
+        cluster.part("up").await;
+        cluster
+            .until(
+                "get pod restarting-0 --ignore-not-found -o jsonpath={.metadata.uid}",
+                |uid| !uid.is_empty() && uid != old,
+            )
+            .await;
+        staged.ledger.busy.store(0, Relaxed);
+    };
+    let (pool, ()) = tokio::join!(pools(&staged.scene), restart);
+    assert_eq!(
+        (pool.state, &pool.leftovers),
+        (StepState::Done, &vec![]),
+        "{}",
+        pool.detail.en()
+    );
+    cluster.part("kill").await;
+    let (back, ()) = tokio::join!(traffic(&staged.scene), cluster.part("up"));
+    assert_eq!(back.leftovers, vec![], "{}", back.detail.en());
+    assert_eq!(left_behind(&staged.scene).await, vec![]);
+    assert_eq!(
+        cluster
+            .field("pod restarting-0", ".metadata.labels.serving")
+            .await,
+        "true"
+    );
 }
 
 #[tokio::test]

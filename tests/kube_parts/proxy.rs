@@ -17,8 +17,10 @@ use tokio::{
 pub const PASSES: u8 = 0;
 /// Connections are accepted, and nothing ever comes back.
 pub const STALLS: u8 = 1;
+/// Connections are cut as soon as something is sent.
+pub const CUTS: u8 = 2;
 /// What is sent is kept, whoever hangs up meanwhile, and passed on only once it is let go.
-pub const HOLDS: u8 = 2;
+pub const HOLDS: u8 = 3;
 
 /// A TLS record shorter than this is no part of a request: it says goodbye.
 const FAREWELL: usize = 32;
@@ -121,6 +123,7 @@ async fn pass(mut near: TcpStream, port: u16, state: Arc<State>) {
         let passed = tokio::select! {
             n = near.read(&mut there) => match n {
                 Ok(n) if n > 0 => match state.mode() {
+                    CUTS => return,
                     STALLS => { tokio::time::sleep(Duration::from_secs(30)).await; return }
                     HOLDS => {
                         state.held.fetch_add(1, Relaxed);
@@ -134,6 +137,7 @@ async fn pass(mut near: TcpStream, port: u16, state: Arc<State>) {
             },
             n = far.read(&mut back) => match n {
                 Ok(n) if n > 0 => match state.mode() {
+                    CUTS => return,
                     STALLS => { tokio::time::sleep(Duration::from_secs(30)).await; return }
                     _ => near.write_all(&back[..n]).await,
                 },
@@ -144,4 +148,26 @@ async fn pass(mut near: TcpStream, port: u16, state: Arc<State>) {
             return;
         }
     }
+}
+
+/// A server that answers everything with a page.
+pub async fn page() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    tokio::spawn(async move {
+        while let Ok((mut connection, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut asked = [0; 8192];
+                while let Ok(n) = connection.read(&mut asked).await {
+                    let body = "<html><body>Sign in</body></html>";
+                    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length";
+                    let answer = format!("{head}: {}\r\n\r\n{body}", body.len());
+                    if n == 0 || connection.write_all(answer.as_bytes()).await.is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    format!("http://{address}")
 }

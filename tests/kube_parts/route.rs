@@ -229,3 +229,30 @@ async fn a_rule_that_no_longer_sends_to_the_target_is_a_leftover_whatever_its_we
         "1 rules of HTTPRoute shop/less send to Service less-0, 2 before the drill"
     );
 }
+
+#[tokio::test]
+async fn a_way_back_that_is_killed_at_any_change_is_finished_by_the_next() {
+    let cluster = shared().await;
+    routed(&cluster, "torn", [20, 20, 20]).await;
+    let staged = ready(&cluster, "torn").await;
+    for nth in 1..=4 {
+        staged.dies_at(nth);
+        let recovery = async {
+            drain(&staged.scene, true).await;
+            traffic(&staged.scene).await;
+        };
+        tokio::select! {
+            () = recovery => panic!("it was to die at change {nth}"),
+            () = staged.died() => {}
+        }
+        staged.lives();
+        traffic(&staged.scene).await;
+        assert_eq!(left_behind(&staged.scene).await, vec![], "after change {nth}");
+        assert_eq!(
+            weights(&cluster, "torn").await,
+            "20 20 20 20 20",
+            "after change {nth}"
+        );
+        staged.intents();
+    }
+}

@@ -272,3 +272,36 @@ async fn an_autoscaler_that_would_undo_the_hold_is_refused_by_name() {
     let named = |line: &&String| line.contains("the HorizontalPodAutoscaler auto-by-cpu scales it");
     assert!(refused.iter().find(named).is_some(), "{refused:?}");
 }
+
+#[tokio::test]
+#[ignore = "minutes: scripts/test all"]
+async fn a_recovery_that_is_killed_at_any_change_is_finished_by_the_next() {
+    let (cluster, broker, _kubelet, staged) = caught_up("killed", 600.0).await;
+    for nth in 1..=4 {
+        storm(&broker, &staged, "killed", 2500).await;
+        staged.intents();
+        staged.dies_at(nth);
+        let scene = &staged.scene;
+        let recovery = async {
+            hold_retry(scene).await;
+            release_retry(scene).await;
+        };
+        tokio::select! {
+            () = recovery => panic!("it was to die at change {nth}"),
+            () = staged.died() => {}
+        }
+        staged.lives();
+        if nth > 1 {
+            assert!(!left_behind(scene).await.is_empty(), "after change {nth}");
+        }
+        hold_retry(scene).await;
+        let end = release_retry(scene).await;
+        assert!(
+            matches!(end.state, StepState::Done | StepState::Nothing),
+            "{nth}: {end:?}"
+        );
+        assert_eq!(left_behind(scene).await, vec![], "after change {nth}");
+        assert_eq!(cluster.field("deployment killed", ".spec.replicas").await, "2");
+        assert_eq!(staged.cluster().quota(&payer("killed")).await.unwrap(), None);
+    }
+}

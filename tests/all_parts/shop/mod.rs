@@ -3,7 +3,6 @@
 mod standing;
 
 use std::{
-    io::Write,
     net::TcpListener,
     path::{Path, PathBuf},
     process::Stdio,
@@ -204,15 +203,20 @@ impl Shop {
         .await;
     }
 
-    /// So many coupons are owed at once, to both instances alike.
+    /// So many coupons are owed at once, to both instances alike: each order has a key of its own.
     pub async fn owe(&self, coupons: u32) {
-        let mut owed = tempfile::NamedTempFile::new().expect("a file");
-        writeln!(owed, "c1 {}", "-".repeat(200)).expect("written");
-        let path = owed.path().display();
-        let of = format!("--topic order-retry --num-records {coupons} --throughput -1 --payload-file {path}");
-        let in_turn =
-            "--command-property partitioner.class=org.apache.kafka.clients.producer.RoundRobinPartitioner";
-        self.kafka("producer-perf-test", &format!("{of} {in_turn}")).await;
+        let producer = Self::folder().join("kafka/bin/kafka-console-producer.sh");
+        let owed = format!(
+            "seq {coupons} | awk '{{print \"order-\" $1 \"\\tc1 {}\"}}'",
+            "-".repeat(200)
+        );
+        let to = format!("--bootstrap-server {} --topic order-retry", self.address(KAFKA));
+        let keyed = "--reader-property parse.key=true";
+        run(
+            "sh",
+            &["-c", &format!("{owed} | {} {to} {keyed}", producer.display())],
+        )
+        .await;
     }
 
     /// The fault has really done it: order-0's breaker is open, flags stand in the cluster, retries wait.
