@@ -34,6 +34,9 @@ use crate::{
 /// How long a keeper that takes over waits for the lock of the one before it, which is dead or about to be.
 const LOCK_PATIENCE: Span = Span::seconds(10);
 
+/// How long the locks of a process that was just killed may outlive each other.
+const LAST_LOCKS: Span = Span::seconds(1);
+
 /// How long a fresh run waits for its deadman before it begins. Without one it is never armed.
 const DEADMAN_PATIENCE: Span = Span::seconds(5);
 
@@ -70,11 +73,15 @@ pub async fn keep(
     let damage: Vec<String> = history.damage.iter().map(ToString::to_string).collect();
     if facts.closed.is_some() {
         // The keeper before has said its last word, and may have died before it could tidy up. That takes no right to the
-        // environment: the next run may be on it by now. A signature that is left there is that of a closed run: nobody minds it.
+        // environment: the next run may be on it by now, and then the signature there is its own.
         if let Some(socket) = run.socket() {
             wire::remove_stale(&socket).await?;
         }
         tidy_up(run)?;
+        let environment = &plan.environment.name;
+        if let Ok(environment) = state.lock_environment_within(environment, &plan.run, pid, LAST_LOCKS) {
+            environment.release();
+        }
         return Ok(None);
     }
     let environment = state.lock_environment_within(&plan.environment.name, &plan.run, pid, patience)?;
