@@ -237,8 +237,13 @@ async fn two_pools_of_one_instance_restart_it_once() {
     let mut other = book.pools[0].clone();
     other.metric = MetricId::new("order_db_busy").unwrap();
     book.pools.push(other);
-    let seen = restarts.clone();
-    let busy = by_instance(move |_| if seen.load(Relaxed) == 0 { 50.0 } else { 1.0 });
+    // It takes a few looks to come back, so that the other pool is seen to be stuck as well.
+    let (seen, looks) = (restarts.clone(), AtomicU64::new(0));
+    let busy = by_instance(move |_| match seen.load(Relaxed) {
+        0 => 50.0,
+        _ if looks.fetch_add(1, Relaxed) < 8 => 50.0,
+        _ => 1.0,
+    });
     let end = pools_of(environment, book, busy).await;
     assert_eq!(
         (end.state, restarts.load(Relaxed)),
@@ -246,10 +251,8 @@ async fn two_pools_of_one_instance_restart_it_once() {
         "{}",
         end.detail.en()
     );
-    // The other one was restarted before, or was seen to drain because of it.
-    assert_eq!(
-        end.detail.en().matches("restarted once").count(),
-        1,
+    assert!(
+        end.detail.en().contains("restarted before"),
         "{}",
         end.detail.en()
     );
