@@ -163,7 +163,15 @@ impl Verifying {
             (Some(first), _) => first.what.clone(),
             (None, Some(since)) => {
                 let held = Span(now.since(since).0.min(hold.0));
-                said!("holds {held} of {hold}", "已保持 {held}/{hold}")
+                if self.reading {
+                    // It may take a minute, in which nothing else moves.
+                    said!(
+                        "held {hold}; last read of everything, after changes that may still land (65s at most)",
+                        "已保持 {hold}；末次全读，先等可能迟到的改动（最长 65s）"
+                    )
+                } else {
+                    said!("holds {held} of {hold}", "已保持 {held}/{hold}")
+                }
             }
             (None, None) => Said::as_it_is(""),
         };

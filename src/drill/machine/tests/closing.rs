@@ -87,6 +87,34 @@ fn a_time_in_which_the_machine_slept_is_none_in_which_everything_held() {
 }
 
 /// The outcome of a run whose time to verify is over, with this still missing and a last read that finds nothing.
+#[test]
+fn while_the_last_read_is_on_its_step_says_so_and_no_longer_afterwards() {
+    let mut m = running();
+    m.step(asked(), at(65));
+    m.step(Input::RowsFinal(vec![Verdict::AsExpected]), at(65));
+    to_verifying(&mut m, 66);
+    let quiet = || Input::Settling {
+        missing: vec![],
+        users_ok: true,
+    };
+    let says = |effects: &[Effect]| {
+        effects.iter().rev().find_map(|effect| match effect {
+            Effect::Emit(Body::Recovery(report)) if report.step == StepId::Verify => {
+                Some(report.detail.en().contains("last read"))
+            }
+            _ => None,
+        })
+    };
+    assert_eq!(says(&m.step(quiet(), at(67))), Some(false));
+    assert!(m.step(quiet(), at(72)).contains(&Effect::ReadEverything));
+    assert_eq!(says(&m.step(quiet(), at(73))), Some(true));
+    let clean = Input::FinalRead {
+        found: vec![],
+        repaired: false,
+    };
+    assert_eq!(says(&m.step(clean, at(130))), Some(false));
+}
+
 fn out_of_time(cause: Input, missing: Vec<Missing>, repaired: bool) -> Outcome {
     let mut m = running();
     m.step(cause, at(65));

@@ -67,7 +67,7 @@ pub async fn try_on(scene: &Scene, mut silent: Vec<FaultIntent>, tell: impl Fn(S
 
 async fn stop(scene: &Scene, intents: &[FaultIntent], reach: Reach) -> StepEnd {
     if intents.is_empty() {
-        return StepEnd::new(StepState::Nothing, said!("no fault was made", "未曾注入故障"));
+        return StepEnd::new(StepState::Nothing, said!("no fault left to stop", "已无故障可停"));
     }
     let all = intents.len();
     scene.working(StepId::Faults, said!("0 of {all} gone", "已清 0/{all} 项"));
