@@ -99,6 +99,17 @@ impl Cluster {
         self.field(&format!("pod {pod}"), ".metadata.uid").await
     }
 
+    /// The UIDs of an app's pods.
+    pub async fn uids(&self, app: &str) -> String {
+        self.kubectl(&uids_of(app)).await
+    }
+
+    /// Waits until an app has pods, and none of these.
+    pub async fn until_replaced(&self, app: &str, old: &str) {
+        self.until(&uids_of(app), |uids| !uids.is_empty() && !uids.contains(old))
+            .await;
+    }
+
     /// Waits until `kubectl` prints this.
     pub async fn until(&self, args: &str, wanted: impl Fn(&str) -> bool) {
         let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
@@ -199,6 +210,10 @@ spec:
             .map(str::to_owned)
             .collect()
     }
+}
+
+fn uids_of(app: &str) -> String {
+    format!("get pod -l app={app} -o jsonpath={{.items[*].metadata.uid}}")
 }
 
 /// A kubeconfig that allows namespace shop.

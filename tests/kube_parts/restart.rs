@@ -6,7 +6,6 @@ use allclear::{
     engine::recovery::{left_behind, pools},
     model::{
         recovery::{Certainty, StepState},
-        time::Span,
         undo::ChangeIntent,
     },
 };
@@ -14,11 +13,8 @@ use allclear::{
 use crate::{
     part::{Cluster, by_hand, shared},
     parts_support::Staged,
-    stage::{OF_STATEFUL_SET, PATIENCE, restarts},
+    stage::{OF_STATEFUL_SET, PATIENCE, STUCK, restarts},
 };
-
-/// Until a pool is stuck, and that it has to be idle after its restart: the latter is seen by kubectl on a busy machine.
-const WAIT: Span = Span::seconds(8);
 
 /// The pool, stuck so far, is idle as soon as the pod has another UID.
 async fn idle_once_replaced(cluster: &Cluster, staged: &Staged, pod: &str, old: &str) {
@@ -31,7 +27,7 @@ async fn idle_once_replaced(cluster: &Cluster, staged: &Staged, pod: &str, old: 
 async fn a_stuck_pod_is_deleted_once_and_its_successor_is_ready() {
     let cluster = shared().await;
     cluster.service("stuck", 2).await;
-    let mut staged = Staged::new(cluster.of("bob"), &["stuck-0"], restarts(OF_STATEFUL_SET, WAIT));
+    let mut staged = Staged::new(cluster.of("bob"), &["stuck-0"], restarts(OF_STATEFUL_SET, STUCK));
     let checks = staged.prepare().await;
     let shown: Vec<&str> = checks.iter().map(|c| c.found.en()).collect();
     assert_eq!(
@@ -71,15 +67,12 @@ async fn a_stuck_pod_is_deleted_once_and_its_successor_is_ready() {
 async fn a_pod_of_a_deployment_is_found_again_under_another_name() {
     let cluster = shared().await;
     cluster.deployment("renamed", 1).await;
-    let staged = Staged::new(cluster.of("bob"), &["renamed"], restarts("app={target}", WAIT));
+    let staged = Staged::new(cluster.of("bob"), &["renamed"], restarts("app={target}", STUCK));
     let staged = staged.ready().await;
     let old = staged.scene.snapshot.kubernetes.pods[0].pod.clone();
     staged.ledger.busy.store(50, Relaxed);
     let replaced = async {
-        let args = "get pod -l app=renamed -o jsonpath={.items[*].metadata.uid}";
-        cluster
-            .until(args, |uids| !uids.is_empty() && !uids.contains(&old.uid))
-            .await;
+        cluster.until_replaced("renamed", &old.uid).await;
         staged.ledger.busy.store(0, Relaxed);
     };
     let (end, ()) = tokio::join!(pools(&staged.scene), replaced);
@@ -101,7 +94,7 @@ async fn a_pod_that_was_replaced_since_the_snapshot_is_not_deleted() {
     let staged = Staged::new(
         cluster.of("bob"),
         &["replaced-0"],
-        restarts(OF_STATEFUL_SET, WAIT),
+        restarts(OF_STATEFUL_SET, STUCK),
     );
     let staged = staged.ready().await;
     cluster.replace("replaced-0").await;
@@ -123,7 +116,11 @@ async fn a_pod_that_was_replaced_since_the_snapshot_is_not_deleted() {
 async fn a_keeper_that_died_between_intent_and_deletion_is_followed_by_one_that_deletes() {
     let cluster = shared().await;
     cluster.service("between", 1).await;
-    let staged = Staged::new(cluster.of("bob"), &["between-0"], restarts(OF_STATEFUL_SET, WAIT));
+    let staged = Staged::new(
+        cluster.of("bob"),
+        &["between-0"],
+        restarts(OF_STATEFUL_SET, STUCK),
+    );
     let staged = staged.ready().await;
     let old = cluster.uid("between-0").await;
     staged.ledger.busy.store(50, Relaxed);
@@ -153,7 +150,7 @@ async fn a_keeper_that_died_between_intent_and_deletion_is_followed_by_one_that_
 async fn two_recoveries_at_once_delete_one_pod() {
     let cluster = shared().await;
     cluster.service("twice", 1).await;
-    let one = Staged::new(cluster.of("bob"), &["twice-0"], restarts(OF_STATEFUL_SET, WAIT));
+    let one = Staged::new(cluster.of("bob"), &["twice-0"], restarts(OF_STATEFUL_SET, STUCK));
     let one = one.ready().await;
     let other = one.from(cluster.of("bob"), PATIENCE);
     let old = cluster.uid("twice-0").await;
@@ -189,7 +186,11 @@ async fn two_recoveries_at_once_delete_one_pod() {
 async fn a_successor_that_is_not_ready_is_a_leftover() {
     let cluster = shared().await;
     cluster.service("unready", 1).await;
-    let staged = Staged::new(cluster.of("bob"), &["unready-0"], restarts(OF_STATEFUL_SET, WAIT));
+    let staged = Staged::new(
+        cluster.of("bob"),
+        &["unready-0"],
+        restarts(OF_STATEFUL_SET, STUCK),
+    );
     let staged = staged.ready().await;
     let old = cluster.uid("unready-0").await;
     // The next pod goes to a node that nobody has.

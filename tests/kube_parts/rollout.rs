@@ -9,7 +9,6 @@ use allclear::{
         kubernetes::WorkloadKind,
         playbook::{Playbook, Restart, RolloutOf},
         recovery::{Certainty, StepState},
-        time::Span,
         undo::ChangeIntent,
     },
 };
@@ -17,17 +16,14 @@ use allclear::{
 use crate::{
     part::{Cluster, by_hand, shared},
     parts_support::Staged,
-    stage::{OF_STATEFUL_SET, PATIENCE, restarts},
+    stage::{OF_STATEFUL_SET, PATIENCE, STUCK, restarts},
 };
-
-/// Until a pool is stuck, and that it has to be idle after its restart: the latter is seen by kubectl on a busy machine.
-const WAIT: Span = Span::seconds(8);
 
 pub const RESTARTED_AT: &str = ".spec.template.metadata.annotations.kubectl\\.kubernetes\\.io/restartedAt";
 
 /// A pool that is stuck after a while, and whose target is then rolled out anew.
 fn rolls(kind: WorkloadKind, name: &str) -> Playbook {
-    let mut playbook = restarts(OF_STATEFUL_SET, WAIT);
+    let mut playbook = restarts(OF_STATEFUL_SET, STUCK);
     playbook.pools[0].if_stuck = Some(Restart::Rollout(RolloutOf {
         namespace: None,
         kind,
@@ -54,17 +50,9 @@ async fn deployment(cluster: &Cluster, app: &str) -> Staged {
     )
 }
 
-async fn pods(cluster: &Cluster, app: &str) -> String {
-    let args = format!("get pod -l app={app} -o jsonpath={{.items[*].metadata.uid}}");
-    cluster.kubectl(&args).await
-}
-
 /// The pool, stuck so far, is idle as soon as no pod of before is left.
 async fn idle_once_replaced(cluster: &Cluster, staged: &Staged, app: &str, old: &str) {
-    let args = format!("get pod -l app={app} -o jsonpath={{.items[*].metadata.uid}}");
-    cluster
-        .until(&args, |uids| !uids.is_empty() && !uids.contains(old))
-        .await;
+    cluster.until_replaced(app, old).await;
     staged.ledger.busy.store(0, Relaxed);
 }
 
@@ -85,7 +73,7 @@ async fn a_stuck_target_is_rolled_out_anew_once_and_its_new_pod_is_available() {
             "deployment shop/rolled, 1 of 1 available; may be rolled out anew (dry run)"
         )]
     );
-    let (what, old) = ("deployment rolled", pods(&cluster, "rolled").await);
+    let (what, old) = ("deployment rolled", cluster.uids("rolled").await);
     assert_eq!(
         cluster.field(what, RESTARTED_AT).await,
         "",
@@ -142,7 +130,7 @@ async fn a_stateful_set_is_rolled_out_too_and_it_is_said_that_its_old_pod_goes_f
             .contains("old pod goes before"),
         "{checks:?}"
     );
-    let old = pods(&cluster, "rolled-set").await;
+    let old = cluster.uids("rolled-set").await;
     staged.ledger.busy.store(50, Relaxed);
     let (end, ()) = tokio::join!(
         pools(&staged.scene),
@@ -194,14 +182,14 @@ async fn what_was_scaled_up_since_the_snapshot_is_not_restarted() {
     let staged = deployment(&cluster, "scaled-up").await.ready().await;
     cluster.kubectl("scale deployment/scaled-up --replicas=2").await;
     cluster.ready("scaled-up", 2).await;
-    let pods_before = pods(&cluster, "scaled-up").await;
+    let pods_before = cluster.uids("scaled-up").await;
     staged.ledger.busy.store(50, Relaxed);
     let end = pools(&staged.scene).await;
     assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
     let why = end.leftovers[0].why.en();
     assert!(why.contains("2 replicas are wanted"), "{why}");
     assert_eq!(staged.intents(), vec![]);
-    assert_eq!(pods(&cluster, "scaled-up").await, pods_before);
+    assert_eq!(cluster.uids("scaled-up").await, pods_before);
 }
 
 #[tokio::test]
@@ -227,7 +215,7 @@ async fn what_somebody_has_rolled_out_since_the_snapshot_is_not_rolled_out_again
 async fn a_keeper_that_died_between_intent_and_rollout_is_followed_by_one_that_rolls_out() {
     let cluster = shared().await;
     let staged = deployment(&cluster, "died").await.ready().await;
-    let (what, old) = ("deployment died", pods(&cluster, "died").await);
+    let (what, old) = ("deployment died", cluster.uids("died").await);
     let before = generation(&cluster, what).await;
     staged.ledger.busy.store(50, Relaxed);
     staged.dies_at(1);
@@ -256,7 +244,7 @@ async fn two_recoveries_at_once_roll_out_once() {
     let cluster = shared().await;
     let one = deployment(&cluster, "both").await.ready().await;
     let other = one.from(cluster.of("bob"), PATIENCE);
-    let (what, old) = ("deployment both", pods(&cluster, "both").await);
+    let (what, old) = ("deployment both", cluster.uids("both").await);
     let before = generation(&cluster, what).await;
     one.ledger.busy.store(50, Relaxed);
     other.ledger.busy.store(50, Relaxed);

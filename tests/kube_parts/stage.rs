@@ -19,6 +19,9 @@ pub const PATIENCE: Patience = Patience {
     ..parts_support::PATIENCE
 };
 
+/// Until a pool is stuck, and that it has to be idle after its restart: the latter is seen by kubectl on a busy machine.
+pub const STUCK: Span = Span::seconds(8);
+
 impl Staged {
     pub fn new(cluster: Kubernetes, targets: &[&str], playbook: Playbook) -> Self {
         Self::whole(cluster, None, targets, playbook, PATIENCE)

@@ -62,7 +62,9 @@ pub trait Row {
         false
     }
     /// Why it has no such luck.
-    fn cannot(&self, luck: Luck) -> Option<&'static str>;
+    fn cannot(&self, _luck: Luck) -> Option<&'static str> {
+        None
+    }
     /// Whether a change is one of its own.
     fn makes(&self, change: &ChangeIntent) -> bool;
 

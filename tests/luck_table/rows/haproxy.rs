@@ -92,10 +92,6 @@ impl Row for Haproxy {
         &self.proxy
     }
 
-    fn cannot(&self, _: Luck) -> Option<&'static str> {
-        None
-    }
-
     fn makes(&self, change: &ChangeIntent) -> bool {
         matches!(change, ChangeIntent::Gateway { at, .. } if *at == self.proxy.address())
     }

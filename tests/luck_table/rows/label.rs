@@ -61,10 +61,6 @@ impl Row for Label {
         LOGIN_PAGE
     }
 
-    fn cannot(&self, _: Luck) -> Option<&'static str> {
-        None
-    }
-
     fn makes(&self, change: &ChangeIntent) -> bool {
         matches!(change, ChangeIntent::Label { .. })
     }

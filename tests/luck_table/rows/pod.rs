@@ -133,10 +133,6 @@ impl Row for Pod {
         LOGIN_PAGE
     }
 
-    fn cannot(&self, _: Luck) -> Option<&'static str> {
-        None
-    }
-
     fn makes(&self, change: &ChangeIntent) -> bool {
         matches!(change, ChangeIntent::Restart { .. })
     }

@@ -104,10 +104,6 @@ impl Row for RedisCluster {
         &self.proxies[0]
     }
 
-    fn cannot(&self, _: Luck) -> Option<&'static str> {
-        None
-    }
-
     fn makes(&self, change: &ChangeIntent) -> bool {
         matches!(change, ChangeIntent::Flags { pattern, .. } if pattern.starts_with("degrade"))
     }

@@ -94,10 +94,6 @@ impl Row for RedisOne {
         &self.proxy
     }
 
-    fn cannot(&self, _: Luck) -> Option<&'static str> {
-        None
-    }
-
     fn makes(&self, change: &ChangeIntent) -> bool {
         matches!(change, ChangeIntent::Flags { pattern, .. } if pattern.starts_with("degrade"))
     }

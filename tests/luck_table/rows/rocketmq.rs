@@ -137,10 +137,6 @@ impl Row for Rocketmq {
         &self.proxy
     }
 
-    fn cannot(&self, _: Luck) -> Option<&'static str> {
-        None
-    }
-
     fn makes(&self, change: &ChangeIntent) -> bool {
         matches!(change, ChangeIntent::Group { broker, .. } if broker == STRUCK)
     }

@@ -68,10 +68,6 @@ impl Row for Route {
         LOGIN_PAGE
     }
 
-    fn cannot(&self, _: Luck) -> Option<&'static str> {
-        None
-    }
-
     fn makes(&self, change: &ChangeIntent) -> bool {
         matches!(change, ChangeIntent::Gateway { .. })
     }

@@ -9,10 +9,7 @@ use std::{
     time::Duration,
 };
 
-use allclear::{
-    drivers::Patience,
-    model::{secret::Secrets, undo::ChangeIntent},
-};
+use allclear::model::{secret::Secrets, undo::ChangeIntent};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -22,7 +19,7 @@ use crate::{
     luck::Luck,
     part::until,
     proxy::Proxy,
-    row::{LOGIN_PAGE, PATIENCE, Row},
+    row::{LOGIN_PAGE, Row},
 };
 
 const REPLICAS: usize = 2;
@@ -94,10 +91,6 @@ impl Row for Scale {
         self.kafka.variables()
     }
 
-    fn patience(&self, _: Luck) -> Patience {
-        PATIENCE
-    }
-
     /// What somebody else has scaled stays so.
     fn heals(&self, luck: Luck) -> bool {
         !luck.lasts() && luck != Luck::Topology
@@ -109,10 +102,6 @@ impl Row for Scale {
 
     fn garbage(&self) -> &'static [u8] {
         LOGIN_PAGE
-    }
-
-    fn cannot(&self, _: Luck) -> Option<&'static str> {
-        None
     }
 
     fn makes(&self, change: &ChangeIntent) -> bool {
