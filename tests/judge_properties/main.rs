@@ -101,6 +101,21 @@ fn check(case: &Case, got: &Judgement) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+#[test]
+fn a_quantile_that_falls_below_zero_has_no_relative_change() {
+    let of = |cum: [f64; 4], count| Windows::Quantile {
+        edges: vec![-1.0, 0.5, 2.0],
+        q: 0.5,
+        cum: vec![Some(cum.to_vec()); count],
+    };
+    // From between 0.5 and 2 to -1 or less.
+    let (before, after) = ([0.0, 0.0, 40.0, 40.0], [40.0, 40.0, 40.0, 40.0]);
+    let periods = Periods::new(of(before, 20), of(after, 13)).expect("two histograms");
+    let all = change(&periods).expect("there are data");
+    assert_eq!(all.rel, None);
+    assert!(all.abs.hi < 0.0, "{all:?}");
+}
+
 proptest! {
     #![proptest_config(Config { cases: 500, failure_persistence: None, ..Config::default() })]
 

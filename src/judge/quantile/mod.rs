@@ -142,7 +142,8 @@ fn bound(one: &Ends<'_>, two: &Ends<'_>) -> Change {
         base: one.x,
         level: two.x,
         abs: change,
-        rel: Some(Interval {
+        // Of a level that is wholly below zero no share of the one before can be told: no factor is negative.
+        rel: (two.high_edge >= 0.0).then(|| Interval {
             lo: factor.lo - 1.0,
             hi: factor.hi - 1.0,
         }),
