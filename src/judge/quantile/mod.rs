@@ -143,7 +143,7 @@ fn bound(one: &Ends<'_>, two: &Ends<'_>) -> Change {
         level: two.x,
         abs: change,
         // Of a level that is wholly below zero no share of the one before can be told: no factor is negative.
-        rel: (two.high_edge >= 0.0).then(|| Interval {
+        rel: (two.high_edge >= 0.0).then_some(Interval {
             lo: factor.lo - 1.0,
             hi: factor.hi - 1.0,
         }),
