@@ -14,6 +14,8 @@ use super::error::DriverError;
 const MAX_ANSWER: usize = 4 * 1024 * 1024;
 /// How much of an answer is shown in an error.
 const SHOWN: usize = 200;
+/// And of a URL.
+const SHOWN_URL: usize = 300;
 
 /// The client.
 #[derive(Debug, Clone)]
@@ -229,17 +231,22 @@ impl Answer {
     }
 }
 
-/// A URL as it may be shown: without user, password or control characters.
+/// A URL as it may be shown: without user, password or control characters, and not longer than a line of a screen's detail.
 pub fn shown_url(url: &str) -> String {
+    harmless(&typed_url(url), SHOWN_URL)
+}
+
+/// A URL as a person types it: whole, but without user and password.
+pub fn typed_url(url: &str) -> String {
     match Url::parse(url) {
         Ok(mut parsed) => {
             let clean = parsed.set_username("").and_then(|()| parsed.set_password(None));
             match clean {
-                Ok(()) => harmless(parsed.as_str(), 300),
-                Err(()) => harmless(parsed.scheme(), 20),
+                Ok(()) => parsed.into(),
+                Err(()) => parsed.scheme().to_owned(),
             }
         }
-        Err(_) => harmless(url.rsplit('@').next().unwrap_or_default(), 300),
+        Err(_) => harmless(url.rsplit('@').next().unwrap_or_default(), SHOWN_URL),
     }
 }
 
@@ -291,5 +298,8 @@ mod tests {
     fn a_shown_url_has_no_password() {
         assert_eq!(shown_url("http://u:secret@h:1/x"), "http://h:1/x");
         assert!(!shown_url("u:secret@nonsense").contains("secret"));
+        let long = format!("http://u:secret@h:1/{}", "x".repeat(1_000));
+        assert_eq!(typed_url(&long), long.replace("u:secret@", ""));
+        assert!(shown_url(&long).len() < 400);
     }
 }

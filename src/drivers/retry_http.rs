@@ -4,11 +4,7 @@ use reqwest::Method;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{
-    error::{DriverError, Effect},
-    http::Http,
-    unanswered::Unanswered,
-};
+use super::{error::DriverError, http::Http, unanswered::Unanswered};
 
 /// The switches of all queues; each call names its resource.
 #[derive(Debug, Clone, Copy)]
@@ -63,11 +59,8 @@ impl<'a> RetryHttp<'a> {
     /// [`DriverError`].
     pub async fn set(self, url: &str, held: bool, rate: Option<f64>) -> Result<(), DriverError> {
         let body = json!({"held": held, "rate": rate});
-        let ended = self.http.ask(Method::PUT, url, Some(&body)).await;
-        if ended.as_ref().is_err_and(|e| e.certainty() == Effect::Unknown) {
-            self.may_have_been_set(url);
-        }
-        ended.map(|_| ())
+        let sending = self.http.ask(Method::PUT, url, Some(&body));
+        self.unanswered.sent(&url.to_owned(), sending).await.map(|_| ())
     }
 
     /// Somebody may have set it just now, and nobody knows what became of it.

@@ -10,6 +10,7 @@ use std::{
 use futures::{StreamExt, stream};
 use tokio::time::Instant;
 
+use super::error::{DriverError, Effect};
 use crate::model::ids::ClusterName;
 
 /// A Kafka broker that has lost its controller keeps a change for a minute, and hands it on as soon as there is one again (KIP-590);
@@ -41,6 +42,27 @@ impl<K: Ord + Clone> Unanswered<K> {
         let until = Instant::now() + LANDS_WITHIN;
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
         all.insert(change.clone(), until);
+    }
+
+    /// Sends a change, and notes it unless its answer tells what became of it: where that answer does not come, and where nobody waits
+    /// for it any more.
+    ///
+    /// # Errors
+    /// As `sending`.
+    pub async fn sent<T>(
+        &self,
+        change: &K,
+        sending: impl Future<Output = Result<T, DriverError>>,
+    ) -> Result<T, DriverError> {
+        let mut sent = Sent {
+            by: self,
+            unanswered: Some(change),
+        };
+        let ended = sending.await;
+        if !ended.as_ref().is_err_and(|e| e.certainty() == Effect::Unknown) {
+            sent.unanswered = None;
+        }
+        ended
     }
 
     /// For how long such a change may still take effect. `None`: what is read now stays so.
@@ -92,6 +114,20 @@ impl<K: Ord + Clone> Unanswered<K> {
         let now = Instant::now();
         let open = all.iter().filter(|(_, until)| **until > now);
         open.map(|(change, _)| change.clone()).collect()
+    }
+}
+
+/// A change on its way. Whoever stops waiting for it leaves it unanswered.
+struct Sent<'a, K: Ord + Clone> {
+    by: &'a Unanswered<K>,
+    unanswered: Option<&'a K>,
+}
+
+impl<K: Ord + Clone> Drop for Sent<'_, K> {
+    fn drop(&mut self) {
+        if let Some(change) = self.unanswered {
+            self.by.note(change);
+        }
     }
 }
 
@@ -155,5 +191,30 @@ mod tests {
             .all_landed(async |_| std::future::pending().await)
             .await;
         assert!(begin.elapsed() <= LANDS_WITHIN + LOOKS_EVERY);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_change_is_in_doubt_unless_its_answer_says_what_became_of_it() {
+        let error = |why: fn(String) -> DriverError| Err::<(), _>(why("a change".into()));
+        let timed_out = error(|what| DriverError::TimedOut {
+            what,
+            after: crate::model::time::Span::seconds(1),
+        });
+        let conflict = error(|what| DriverError::Setup {
+            what,
+            why: String::new(),
+        });
+        for (answer, in_doubt) in [(Ok(()), false), (conflict, false), (timed_out, true)] {
+            let unanswered = Unanswered::<u8>::default();
+            let shown = format!("{answer:?}");
+            let ended = unanswered.sent(&1, async { answer }).await;
+            assert_eq!(unanswered.may_land_for(&1).is_some(), in_doubt, "{shown}");
+            assert_eq!(format!("{ended:?}"), shown);
+        }
+        let unanswered = Unanswered::<u8>::default();
+        let nobody_waits = unanswered.sent(&1, std::future::pending::<Result<(), _>>());
+        let waited = tokio::time::timeout(Duration::from_secs(1), nobody_waits).await;
+        assert!(waited.is_err());
+        assert_eq!(unanswered.may_land_for(&1), Some(LANDS_WITHIN));
     }
 }

@@ -19,9 +19,9 @@ use super::{
     access::{Access, By, Login},
     answer::check,
     calls::{
-        ApiVersions, DescribeGroup, Fetch, FindCoordinator, ListGroups, ListOffsets, Metadata, OffsetFetch,
+        AlterQuota, ApiVersions, DescribeGroup, DescribeQuotas, Fetch, FindCoordinator, ListGroups,
+        ListOffsets, Metadata, OffsetFetch,
     },
-    quota::{AlterQuota, DescribeQuotas},
     sasl::{SaslAuthenticate, SaslHandshake},
     scram::Scram,
     wire::{Call, Reader, Torn, Writer},

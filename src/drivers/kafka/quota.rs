@@ -1,137 +1,79 @@
-//! Client quotas: who pays, what they may, and how that is asked and set.
+//! The client quotas that hold a group and let it go, and how long a change of one may still land.
 
-use super::wire::{Call, Reader, Torn, Writer};
+use std::time::Duration;
+
+use super::{
+    DriverError, KafkaCluster,
+    answer::check,
+    calls::{AlterQuota, DescribeQuotas},
+};
 use crate::model::quota::Payer;
 
-/// The quota that this driver reads and changes. No other value of a payer is ever touched.
-pub(super) const BYTE_RATE: &str = "consumer_byte_rate";
-
-const EXACT: i8 = 0;
-const ANY: i8 = 2;
-
-/// The quotas of one payer, or of everybody.
-pub(super) enum DescribeQuotas<'a> {
-    /// Exactly this payer.
-    Of(&'a Payer),
-    /// Every payer that has one of these kinds.
-    Any(&'static [&'static str]),
-}
-
-pub(super) struct QuotasAnswer {
-    pub(super) error: i16,
-    pub(super) message: Option<String>,
-    pub(super) entries: Vec<QuotaEntry>,
-}
-
-/// One payer's quotas.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct QuotaEntry {
-    /// By kind (`user`, `client-id`, `ip`) its name; `None` is everyone who has no quota of their own.
-    pub(super) entity: Vec<(String, Option<String>)>,
-    pub(super) values: Vec<(String, f64)>,
-}
-
-impl QuotaEntry {
-    pub(super) fn byte_rate(&self) -> Option<f64> {
-        self.values
+impl KafkaCluster {
+    /// A payer's byte rate. `None`: it has no quota of its own.
+    ///
+    /// # Errors
+    /// [`DriverError`].
+    pub async fn quota(&self, payer: &Payer) -> Result<Option<f64>, DriverError> {
+        let answer = self.ask_any(&DescribeQuotas::Of(payer)).await?;
+        let what = format!("{}: quota of {payer}", self.what);
+        check(answer.error, answer.message.as_deref(), &what)?;
+        Ok(answer
+            .entries
             .iter()
-            .find(|(key, _)| key == BYTE_RATE)
-            .map(|(_, value)| *value)
+            .filter(|e| e.is_of(payer))
+            .find_map(|e| e.byte_rate()))
     }
 
-    /// Whether it is of this payer and no other.
-    pub(super) fn is_of(&self, payer: &Payer) -> bool {
-        let kinds = kinds(payer);
-        self.entity.len() == kinds.len()
-            && kinds.iter().all(|(kind, name)| {
-                self.entity
-                    .iter()
-                    .any(|(k, n)| k == kind && n.as_deref() == Some(*name))
-            })
+    /// Byte rates of users, with or without a client id: they stand above those of a client id alone.
+    ///
+    /// # Errors
+    /// [`DriverError`].
+    pub async fn user_quotas(&self) -> Result<usize, DriverError> {
+        let answer = self.ask_any(&DescribeQuotas::Any(&["user"])).await?;
+        check(
+            answer.error,
+            answer.message.as_deref(),
+            &format!("{}: quotas of users", self.what),
+        )?;
+        Ok(answer.entries.iter().filter(|e| e.byte_rate().is_some()).count())
     }
-}
 
-fn kinds(payer: &Payer) -> Vec<(&'static str, &str)> {
-    let user = payer.user.iter().map(|user| ("user", user.as_str()));
-    user.chain([("client-id", payer.client.as_str())]).collect()
-}
+    /// Sets a payer's byte rate, or removes it. Nothing else of the payer is touched. Removing what is not there is well.
+    ///
+    /// # Errors
+    /// [`DriverError`].
+    pub async fn set_quota(&self, payer: &Payer, to: Option<f64>) -> Result<(), DriverError> {
+        self.alter(payer, to, false).await
+    }
 
-impl Call for DescribeQuotas<'_> {
-    const KEY: i16 = 48;
-    const VERSION: i16 = 0;
-    const NAME: &'static str = "DescribeClientQuotas";
-    type Answer = QuotasAnswer;
+    /// Proves the right to change quotas, changing none.
+    ///
+    /// # Errors
+    /// [`DriverError::Unauthorized`] without it.
+    pub async fn may_set_quota(&self, payer: &Payer) -> Result<(), DriverError> {
+        self.alter(payer, Some(1e6), true).await
+    }
 
-    fn write(&self, to: &mut Writer) {
-        match self {
-            DescribeQuotas::Of(payer) => to.all(kinds(payer).into_iter(), |w, (kind, name)| {
-                w.text(kind);
-                w.i8(EXACT);
-                w.text(name);
-            }),
-            DescribeQuotas::Any(kinds) => to.all(kinds.iter(), |w, kind| {
-                w.text(kind);
-                w.i8(ANY);
-                w.text_or_null(None);
-            }),
+    /// For how long a change that nobody answered may still take effect. `None`: what is read now stays so.
+    pub fn may_land_for(&self) -> Option<Duration> {
+        self.unanswered.may_land_for(&self.name)
+    }
+
+    /// Waits until no such change can take effect any more: a minute at most after the last.
+    pub async fn landed(&self) {
+        self.unanswered.landed(&self.name).await;
+    }
+
+    async fn alter(&self, payer: &Payer, to: Option<f64>, dry: bool) -> Result<(), DriverError> {
+        let what = format!("{}: quota of {payer}", self.what);
+        let altering = async {
+            let (code, said) = self.ask_any(&AlterQuota { payer, to, dry }).await?;
+            check(code, said.as_deref(), &what)
+        };
+        match dry {
+            true => altering.await,
+            false => self.unanswered.sent(&self.name, altering).await,
         }
-        // Strict for one payer: an entry with one kind more is somebody else's.
-        to.flag(matches!(self, DescribeQuotas::Of(_)));
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self::Answer, Torn> {
-        from.i32()?;
-        let (error, message) = (from.i16()?, from.text_or_null()?);
-        let entries = from.all(|r| {
-            let entity = r.all(|r| Ok((r.text()?, r.text_or_null()?)))?;
-            let values = r.all(|r| Ok((r.text()?, r.f64()?)))?;
-            Ok(QuotaEntry { entity, values })
-        })?;
-        Ok(QuotasAnswer {
-            error,
-            message,
-            entries,
-        })
-    }
-}
-
-/// Sets or removes one payer's byte rate.
-pub(super) struct AlterQuota<'a> {
-    pub(super) payer: &'a Payer,
-    pub(super) to: Option<f64>,
-    /// Only whether it would be done.
-    pub(super) dry: bool,
-}
-
-impl Call for AlterQuota<'_> {
-    const KEY: i16 = 49;
-    const VERSION: i16 = 0;
-    const NAME: &'static str = "AlterClientQuotas";
-    /// The error and what it says.
-    type Answer = (i16, Option<String>);
-
-    fn write(&self, to: &mut Writer) {
-        to.all([self.payer].into_iter(), |w, payer| {
-            w.all(kinds(payer).into_iter(), |w, (kind, name)| {
-                w.text(kind);
-                w.text(name);
-            });
-            w.all([self.to].into_iter(), |w, rate| {
-                w.text(BYTE_RATE);
-                w.f64(rate.unwrap_or(0.0));
-                w.flag(rate.is_none());
-            });
-        });
-        to.flag(self.dry);
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self::Answer, Torn> {
-        from.i32()?;
-        let entries = from.all(|r| {
-            let outcome = (r.i16()?, r.text_or_null()?);
-            r.all(|r| Ok((r.text()?, r.text_or_null()?)))?;
-            Ok(outcome)
-        })?;
-        entries.into_iter().next().ok_or(Torn("the payer is missing"))
     }
 }

@@ -5,12 +5,12 @@
 //! long as the server keeps a request, see [`crate::drivers::unanswered::LANDS_WITHIN`].
 
 use http::Method;
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::{Kubernetes, Meta, Run, ask::Ask};
 use crate::{
-    drivers::error::{DriverError, Effect},
+    drivers::error::DriverError,
     model::{
         ids::{DeploymentName, Namespace, RouteName},
         kubernetes::{PodId, Workload},
@@ -115,10 +115,18 @@ struct Object {
 }
 
 impl Kubernetes {
-    /// Notes a change that may have been sent, and whose answer says nothing.
-    pub(super) fn note_unless_answered<T>(&self, ended: &Result<T, DriverError>, doubt: &Doubt, run: Run) {
-        if run == Run::Wet && ended.as_ref().is_err_and(|e| e.certainty() == Effect::Unknown) {
-            self.unanswered.note(doubt);
+    /// Asks for a change, which is in doubt unless its answer says what became of it. One that is only tried changes nothing.
+    pub(super) async fn ask_for<T: DeserializeOwned>(
+        &self,
+        ask: Ask,
+        kind: &'static str,
+        doubt: &Doubt,
+        run: Run,
+    ) -> Result<T, DriverError> {
+        let asking = self.ask(ask, kind);
+        match run {
+            Run::Wet => self.unanswered.sent(doubt, asking).await,
+            _ => asking.await,
         }
     }
 

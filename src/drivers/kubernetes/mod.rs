@@ -168,9 +168,7 @@ impl Kubernetes {
         let ask = Ask::new(Method::PATCH, path)
             .saying("application/merge-patch+json", base.only(patch))
             .run(run);
-        let ended = self.ask(ask, kind).await;
-        self.note_unless_answered(&ended, &doubt, run);
-        ended
+        self.ask_for(ask, kind, &doubt, run).await
     }
 }
 

@@ -148,9 +148,8 @@ impl Kubernetes {
         let ask = Ask::new(Method::DELETE, place(id))
             .run(run)
             .saying("application/json", options);
-        let ended = self.ask::<Value>(ask, "Pod").await;
-        self.note_unless_answered(&ended, &Doubt::of_deletion("Pod", &place(id), &id.uid), run);
-        match ended {
+        let doubt = Doubt::of_deletion("Pod", &place(id), &id.uid);
+        match self.ask_for::<Value>(ask, "Pod", &doubt, run).await {
             Ok(_) => Ok(()),
             Err(DriverError::NotThere { .. }) if run == Run::Wet => Ok(()),
             Err(error) => Err(error),

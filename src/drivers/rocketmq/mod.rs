@@ -21,11 +21,7 @@ use crate::model::{
     time::Span,
 };
 
-use super::{
-    Drivers,
-    error::{DriverError, Effect},
-    unanswered::Unanswered,
-};
+use super::{Drivers, error::DriverError, unanswered::Unanswered};
 use connection::Connection;
 use frame::{Answer, Login, Request};
 
@@ -167,12 +163,11 @@ impl RocketmqCluster {
             body: config.sent().into_bytes(),
             ..Request::default()
         };
-        let asked = self.ask(address, &what, request).await;
-        let done = asked.and_then(|answer| answers::check(&answer, &what));
-        if done.as_ref().is_err_and(|e| e.certainty() == Effect::Unknown) {
-            self.unanswered.note(&self.name);
-        }
-        done
+        let writing = async {
+            let answer = self.ask(address, &what, request).await?;
+            answers::check(&answer, &what)
+        };
+        self.unanswered.sent(&self.name, writing).await
     }
 
     /// For how long a write that nobody answered may still take effect. `None`: what is read now stays so.
