@@ -1,7 +1,7 @@
 //! The commands that put Kafka's quotas back by hand, with Kafka's own tool. They hold no secret.
 
 use crate::model::{
-    environment::{Kafka, KafkaSasl},
+    environment::{Kafka, KafkaSasl, SecretRef},
     quota::QuotaSeen,
 };
 
@@ -61,8 +61,9 @@ fn settings(cluster: &Kafka) -> Option<String> {
         lines += &format!("sasl.mechanism={mechanism}\\n");
         lines += &format!("sasl.jaas.config=org.apache.kafka.common.security.{module} required ");
         lines += "username=\"%s\" password=\"%s\";\\n";
-        values.push(quoted(&sasl.login().user));
-        values.push(secret(&sasl.login().password));
+        let user = sasl.login().user.replace('\\', r"\\\\").replace('"', r#"\\""#);
+        values.push(quoted(&user));
+        values.push(escaped(&sasl.login().password));
     }
     Some(format!("printf '{lines}' {}", values.join(" ")))
 }
@@ -70,4 +71,13 @@ fn settings(cluster: &Kafka) -> Option<String> {
 /// A file's lines in one, as a properties file continues them.
 fn one_line(file: &str) -> String {
     format!("\"$(awk '{{printf \"%s\\\\n\", $0}}' {})\"", quoted(file))
+}
+
+/// A secret inside a quoted string of JAAS, in a properties file: both read a backslash as the beginning of something else.
+fn escaped(place: &SecretRef) -> String {
+    let jaas_then_properties = r#"s/[\\"]/\\&/g; s/\\/\\\\/g"#;
+    format!(
+        "\"$(printf %s {} | sed '{jaas_then_properties}')\"",
+        secret(place)
+    )
 }

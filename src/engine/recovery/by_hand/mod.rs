@@ -7,7 +7,7 @@ pub(super) mod redis;
 pub(super) mod rocketmq;
 
 use crate::{
-    drivers::{haproxy::Socket, haproxy::state_word, http::shown_url},
+    drivers::{haproxy::Socket, haproxy::state_word, http::typed_url},
     model::{
         environment::SecretRef,
         ids::InstanceName,
@@ -70,7 +70,7 @@ pub(super) fn secret(place: &SecretRef) -> String {
 
 /// An HTTP request without a body. A password inside the URL is left out.
 pub(super) fn curl(method: &str, url: &str) -> String {
-    format!("curl -fsS -X {method} {}", quoted(&shown_url(url)))
+    format!("curl -fsS -X {method} {}", quoted(&typed_url(url)))
 }
 
 /// An HTTP request with a JSON body.
@@ -78,7 +78,7 @@ pub(super) fn curl_json(method: &str, url: &str, json: &serde_json::Value) -> St
     let body = quoted(&json.to_string());
     format!(
         "curl -fsS -X {method} -H 'Content-Type: application/json' -d {body} {}",
-        quoted(&shown_url(url))
+        quoted(&typed_url(url))
     )
 }
 
@@ -87,7 +87,7 @@ pub(super) fn curl_text(method: &str, url: &str, text: &str) -> String {
     format!(
         "curl -fsS -X {method} -H 'Content-Type:' --data-raw {} {}",
         quoted(text),
-        quoted(&shown_url(url))
+        quoted(&typed_url(url))
     )
 }
 
@@ -104,7 +104,7 @@ pub(super) fn curl_form(url: &str, form: &[(&str, &str)]) -> String {
         .iter()
         .map(|(key, value)| format!("--data-urlencode {}", quoted(&format!("{key}={value}"))));
     let fields: Vec<String> = fields.collect();
-    format!("curl -fsS {} {}", fields.join(" "), quoted(&shown_url(url)))
+    format!("curl -fsS {} {}", fields.join(" "), quoted(&typed_url(url)))
 }
 
 /// A server's weight and state at a load balancer.
