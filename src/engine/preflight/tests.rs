@@ -11,10 +11,11 @@ use crate::{
     model::{
         amount::Unit,
         dashboard::{Metric, MetricKind, Pool, Read, Selector, TopologyNode},
-        drill::{Action, Effect, Envelope, Fault, Start, Step},
+        drill::Start,
         environment::MetricsSource,
-        ids::{MetricId, ServiceName, StepName},
+        ids::{MetricId, ServiceName},
         secret::Secrets,
+        testing::step,
         text::Localized,
         time::Span,
     },
@@ -72,21 +73,7 @@ fn drill_on(instances: usize, address: &str) -> Plan {
         }),
         shares: Vec::new(),
     });
-    plan.drill.steps.push(Step {
-        name: StepName::new("delay").unwrap(),
-        action: Action::Fault {
-            faults: vec![Fault::Rule {
-                point: "coupon.query".into(),
-                service: None,
-                effect: Effect::Empty,
-            }],
-            envelope: Envelope::default(),
-        },
-        duration: Span::seconds(1),
-        start: Start::InOrder,
-        settle: None,
-        expect: Vec::new(),
-    });
+    plan.drill.steps.push(step("delay", 1, Start::InOrder, true));
     plan
 }
 

@@ -1,11 +1,12 @@
 //! Steps 1 and 2 against the injection-point API.
 
 use super::{
-    stand::{Injector, Mood, Stand, silent},
+    stand::{Injector, Stand},
     *,
 };
 use crate::model::{
-    drill::{Action, Effect, Envelope, Fault, Start, Step},
+    drill::{Effect, Envelope, Start},
+    testing::step,
     undo::{FaultIntent, UndoFault},
 };
 
@@ -26,21 +27,7 @@ pub(super) fn intent(base: &str, on: &str, n: usize) -> FaultIntent {
 /// A plan whose one step has a rule on all targets.
 pub(super) fn with_a_rule(environment: Environment, recovery: Playbook) -> Plan {
     let mut plan = plan(environment, recovery);
-    plan.drill.steps.push(Step {
-        name: StepName::new("delay").unwrap(),
-        action: Action::Fault {
-            faults: vec![Fault::Rule {
-                point: "coupon.query".into(),
-                service: None,
-                effect: Effect::Empty,
-            }],
-            envelope: Envelope::default(),
-        },
-        duration: Span::seconds(1),
-        start: Start::InOrder,
-        settle: None,
-        expect: Vec::new(),
-    });
+    plan.drill.steps.push(step("delay", 1, Start::InOrder, true));
     plan
 }
 
@@ -48,6 +35,25 @@ pub(super) async fn one(injector: &Injector) -> (Stand, Environment) {
     let stand = Stand::start(injector.router()).await;
     let environment = environment(&[("order", "order-0", &stand.address)]);
     (stand, environment)
+}
+
+/// Nobody answered when the rules were made.
+pub(super) fn unanswered(environment: Environment, patience: Patience) -> Stage {
+    let unanswered = |ledger: &mut Ledger| ledger.answered = false;
+    stage_with(
+        environment,
+        nothing_to_do(),
+        unanswered,
+        Secrets::none(),
+        patience,
+    )
+}
+
+/// The one rule is gone, and it is not there.
+pub(super) async fn is_cleared(end: &StepEnd, injector: &Injector) {
+    let seen = (end.state, end.gone.len());
+    assert_eq!(seen, (StepState::Done, 1), "{}", end.detail.en());
+    assert!(injector.ids().await.is_empty());
 }
 
 #[tokio::test]
@@ -119,14 +125,7 @@ async fn a_create_that_lands_late_is_still_deleted() {
         late: Span::millis(800),
         ..SHORT
     };
-    let unanswered = |ledger: &mut Ledger| ledger.answered = false;
-    let stage = stage_with(
-        environment,
-        nothing_to_do(),
-        unanswered,
-        Secrets::none(),
-        patience,
-    );
+    let stage = unanswered(environment, patience);
     let (late, id) = (injector.clone(), intent.id.to_string());
     let intents = [intent];
     let landing = async {
@@ -137,53 +136,7 @@ async fn a_create_that_lands_late_is_still_deleted() {
         late.insert("7f3a", &id).await;
     };
     let (end, ()) = tokio::join!(super::super::faults(&stage.scene, &intents), landing);
-    assert_eq!(
-        (end.state, end.gone.len()),
-        (StepState::Done, 1),
-        "{}",
-        end.detail.en()
-    );
-    assert!(injector.ids().await.is_empty());
-}
-
-#[tokio::test]
-async fn an_instance_that_hung_gets_the_whole_wait_again_once_it_answers() {
-    let injector = Injector::default();
-    let (stand, environment) = one(&injector).await;
-    let intent = intent(&stand.address, "order-0", 1);
-    let patience = Patience {
-        late: Span::millis(800),
-        step: Span::seconds(20),
-        ..SHORT
-    };
-    injector.latency.store(600_000, Relaxed);
-    let unanswered = |ledger: &mut Ledger| ledger.answered = false;
-    let stage = stage_with(
-        environment,
-        nothing_to_do(),
-        unanswered,
-        Secrets::none(),
-        patience,
-    );
-    let (hung, id, intents) = (injector.clone(), intent.id.to_string(), [intent]);
-    let waking = async {
-        tokio::time::sleep(Span::millis(1_200).into()).await;
-        hung.latency.store(0, Relaxed);
-        let before = hung.requests.load(Relaxed);
-        while hung.requests.load(Relaxed) < before + 4 {
-            tokio::task::yield_now().await;
-        }
-        // What lay before it is carried out only now.
-        hung.insert("7f3a", &id).await;
-    };
-    let (end, ()) = tokio::join!(super::super::faults(&stage.scene, &intents), waking);
-    assert_eq!(
-        (end.state, end.gone.len()),
-        (StepState::Done, 1),
-        "{}",
-        end.detail.en()
-    );
-    assert!(injector.ids().await.is_empty());
+    is_cleared(&end, &injector).await;
 }
 
 #[tokio::test]
@@ -196,14 +149,7 @@ async fn what_may_still_land_when_the_step_is_over_is_not_said_to_be_gone() {
         ..SHORT
     };
     injector.latency.store(600_000, Relaxed);
-    let unanswered = |ledger: &mut Ledger| ledger.answered = false;
-    let stage = stage_with(
-        environment,
-        nothing_to_do(),
-        unanswered,
-        Secrets::none(),
-        patience,
-    );
+    let stage = unanswered(environment, patience);
     let waking = async {
         // Its last silence ends a second after it began, and the step half a second later.
         tokio::time::sleep(Span::millis(1_200).into()).await;
@@ -281,22 +227,6 @@ async fn the_injector_step_removes_what_the_journal_does_not_know_and_names_fore
 }
 
 #[tokio::test]
-async fn an_instance_that_comes_back_within_the_step_is_cleared() {
-    let injector = Injector::default();
-    let (stand, environment) = one(&injector).await;
-    let intents = [intent(&stand.address, "order-0", 1)];
-    injector.insert("7f3a", intents[0].id.as_str()).await;
-    stand.turn(Mood::Broken);
-    let stage = stage(environment, nothing_to_do());
-    let well_again = async {
-        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
-        stand.turn(Mood::Well);
-    };
-    let (end, ()) = tokio::join!(super::super::faults(&stage.scene, &intents), well_again);
-    assert_eq!(end.state, StepState::Done, "{}", end.detail.en());
-}
-
-#[tokio::test]
 async fn a_created_rule_carries_the_whole_envelope() {
     let injector = Injector::default();
     let (stand, environment) = one(&injector).await;
@@ -337,86 +267,4 @@ async fn a_created_rule_carries_the_whole_envelope() {
         .cloned()
         .unwrap();
     insta::assert_snapshot!(stored, @r#"{"run":"7f3a","point":"coupon.query","fault":{"delay":{"mean_ms":2000,"jitter_ms":500}},"header":{"x-drill":"coupon-slow"},"instance":"order-0","percent":20.0,"max_concurrent":20,"ttl_ms":60000,"id":"7f3a-delay-order-0-1"}"#);
-}
-
-#[tokio::test]
-async fn a_target_that_never_answers_lets_later_steps_begin_once_all_others_are_gone() {
-    let injector = Injector::default();
-    let (stand, _) = one(&injector).await;
-    let hung = silent().await;
-    let environment = environment(&[
-        ("order", "order-0", &stand.address),
-        ("order", "order-1", &hung.address),
-    ]);
-    let intents = [
-        intent(&stand.address, "order-0", 1),
-        intent(&hung.address, "order-1", 1),
-    ];
-    injector.insert("7f3a", intents[0].id.as_str()).await;
-    let patience = Patience {
-        step: Span::seconds(3),
-        ..SHORT
-    };
-    let mut stage = staged(
-        with_a_rule(environment, nothing_to_do()),
-        |_| {},
-        Secrets::none(),
-        patience,
-    );
-    let begin = Instant::now();
-    let scene = stage.scene.clone();
-    let stopping = async { (super::super::faults(&scene, &intents).await, elapsed(begin)) };
-    let going_on = async { (stage.went_on.recv().await.unwrap(), elapsed(begin)) };
-    let ((end, took), ((step, so_far), went_on)) = tokio::join!(stopping, going_on);
-    assert_eq!((step, so_far.state), (StepId::Faults, StepState::Waiting));
-    assert_eq!(so_far.gone, [intents[0].id.clone()]);
-    let left = &so_far.leftovers[..];
-    assert!(
-        left.len() == 1 && left[0].what.en().contains("order-1"),
-        "{left:?}"
-    );
-    assert_eq!(left[0].certainty, Certainty::Unknown);
-    assert!(
-        so_far.detail.en().contains("no answer yet from order-1"),
-        "{}",
-        so_far.detail.en()
-    );
-    // It was tried on to the end of its time meanwhile.
-    assert_eq!((end.state, end.gone.len()), (StepState::Failed, 1));
-    assert!(went_on < took, "went on after {went_on}, over after {took}");
-    assert!(
-        went_on >= Span::millis(500) && went_on < Span::millis(2_500),
-        "{went_on}"
-    );
-    assert_eq!(
-        super::super::injector(&stage.scene).await.state,
-        StepState::Failed
-    );
-    assert_eq!(stage.went_on.recv().await.unwrap().0, StepId::Injector);
-}
-
-#[tokio::test]
-async fn a_target_that_answers_again_after_its_step_is_cleared_then() {
-    let injector = Injector::default();
-    let (stand, environment) = one(&injector).await;
-    let intents = [intent(&stand.address, "order-0", 1)];
-    injector.insert("7f3a", intents[0].id.as_str()).await;
-    let stage = stage(environment, nothing_to_do());
-    stand.turn(Mood::Slow);
-    let end = super::super::faults(&stage.scene, &intents).await;
-    assert_eq!(end.state, StepState::Failed);
-    let silent = left_silent(&intents, &end);
-    assert_eq!(silent, intents);
-    let rounds = std::cell::RefCell::new(Vec::new());
-    try_on(&stage.scene, silent, |end| {
-        // After a first round in vain.
-        stand.turn(Mood::Well);
-        rounds.borrow_mut().push((end.state, end.gone.len()));
-    })
-    .await;
-    assert_eq!(
-        rounds.into_inner(),
-        [(StepState::Failed, 0), (StepState::Done, 1)]
-    );
-    assert!(injector.ids().await.is_empty());
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicU64;
 
 use super::{
-    pools::{by_instance, playbook},
+    pools::{by_instance, playbook, readings, restartable},
     *,
 };
 use crate::model::{amount::Level, sample::Gap};
@@ -69,4 +69,39 @@ async fn a_pool_that_was_given_up_and_then_seen_idle_by_the_step_is_not_judged_a
     assert_ne!(super::super::pools(&stage.scene).await.state, StepState::Failed);
     busy.store(50, Relaxed);
     assert!(left_behind(&stage.scene).await.is_empty(), "that is traffic");
+}
+
+#[tokio::test]
+async fn a_pool_that_was_given_up_is_left_until_it_is_seen_idle() {
+    let (stand, restarts) = restartable().await;
+    let busy = Arc::new(AtomicU64::new(50));
+    let now = busy.clone();
+    let stage = stage_with(
+        environment(&[("order", "order-0", &stand.address)]),
+        playbook(Span::millis(200)),
+        readings(restarts, move |_, _| now.load(Relaxed) as f64),
+        Secrets::none(),
+        SHORT,
+    );
+    assert!(
+        left_behind(&stage.scene).await.is_empty(),
+        "busy with traffic, and nobody gave it up"
+    );
+    assert_eq!(super::super::pools(&stage.scene).await.state, StepState::Failed);
+    let left = left_behind(&stage.scene).await;
+    assert_eq!(
+        (left.len(), left[0].step, left[0].certainty),
+        (1, StepId::Pools, Certainty::Seen)
+    );
+    assert!(
+        left[0].what.en().contains("50 busy, idle is at most 5") && left[0].by_hand.is_some(),
+        "{left:?}"
+    );
+    busy.store(2, Relaxed);
+    assert!(left_behind(&stage.scene).await.is_empty());
+    busy.store(20, Relaxed);
+    assert!(
+        left_behind(&stage.scene).await.is_empty(),
+        "it was idle once: that is traffic"
+    );
 }
