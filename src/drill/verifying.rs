@@ -153,8 +153,8 @@ impl Verifying {
         vec![Effect::Emit(Body::MayRemain(found))]
     }
 
-    /// How the step stands.
-    pub fn report(&self, now: Moment, hold: Span) -> StepReport {
+    /// How the step stands. `awaits_rows`: not every row of the sheet is final.
+    pub fn report(&self, now: Moment, hold: Span, awaits_rows: bool) -> StepReport {
         let detail = match (self.missing.first(), self.holds_since) {
             (Some(first), _) if self.missing.len() > 1 => {
                 let more = self.missing.len() - 1;
@@ -168,6 +168,11 @@ impl Verifying {
                     said!(
                         "held {hold}; last read of everything, after changes that may still land (65s at most)",
                         "已保持 {hold}；末次全读，先等可能迟到的改动（最长 65s）"
+                    )
+                } else if awaits_rows && held == hold {
+                    said!(
+                        "held {hold}; last read of everything once all rows are final",
+                        "已保持 {hold}；各行定案后末次全读"
                     )
                 } else {
                     said!("holds {held} of {hold}", "已保持 {held}/{hold}")

@@ -81,6 +81,11 @@ pub enum Cause {
         /// What the deadman saw.
         what: String,
     },
+    /// No deadman could be started any more: a keeper that died now would leave its faults.
+    DeadmanLost {
+        /// For how long, in milliseconds.
+        ms: u64,
+    },
     /// The clock jumped: the machine slept.
     Slept {
         /// For how long, in milliseconds.
@@ -114,6 +119,9 @@ impl Cause {
             Cause::InjectFailed { what } => ("injection failed:", "注入失败:", what.as_str()),
             Cause::Targets { what } => ("targets changed:", "目标变化:", what.as_str()),
             Cause::KeeperLost { what } => ("keeper lost:", "守护进程丢失:", what.as_str()),
+            Cause::DeadmanLost { ms } => {
+                return format!("{} {}s", lang.pick("no deadman for", "无替补守护，已"), ms / 1000);
+            }
             Cause::Slept { ms } => {
                 return format!("{} {}s", lang.pick("the machine slept", "机器休眠"), ms / 1000);
             }

@@ -15,9 +15,10 @@ use crate::{
 };
 
 impl Machine {
-    /// Held for long enough, or out of time: read everything a last time.
+    /// Held for long enough, or out of time, and all rows are final: read everything a last time. A read that had to wait for rows
+    /// afterwards would be old by the time that ALL CLEAR rests on it.
     pub(super) fn verify(&mut self, now: Moment) -> Effects {
-        let State::Verifying(v) = &mut self.state else {
+        let (State::Verifying(v), Some(_)) = (&mut self.state, &self.verdicts) else {
             return Vec::new();
         };
         let playbook = &self.drill.recovery;
@@ -55,12 +56,12 @@ impl Machine {
         effects
     }
 
-    /// Closes the run when it is known what remains and all rows are final.
-    pub(super) fn conclude(&mut self, now: Moment) -> Effects {
+    /// Closes the run when it is known what remains.
+    fn conclude(&mut self, now: Moment) -> Effects {
         let State::Verifying(v) = &mut self.state else {
             return Vec::new();
         };
-        let (Some(left), Some(_)) = (v.left.clone(), &self.verdicts) else {
+        let Some(left) = v.left.clone() else {
             return Vec::new();
         };
         let mut effects = vec![Effect::Emit(Body::MayRemain(left.clone()))];
@@ -71,7 +72,7 @@ impl Machine {
         };
         effects.push(Effect::Emit(Body::Recovery(StepReport {
             state,
-            ..v.report(now, self.drill.recovery.hold)
+            ..v.report(now, self.drill.recovery.hold, false)
         })));
         if left.is_empty() {
             effects.extend(v.recovering.reach(Milestone::AllClear, now));

@@ -33,7 +33,7 @@ pub struct Machine {
     purpose: Purpose,
     /// Whether a commander sits there who can extend the baseline.
     attended: bool,
-    deadman: bool,
+    deadman: Deadman,
     /// Faults intended and not yet read back as gone.
     owed: BTreeSet<FaultId>,
     /// Whether any fault was ever intended.
@@ -64,6 +64,17 @@ enum State {
     Closed,
 }
 
+/// Whether someone would stop the faults if the keeper died.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Deadman {
+    Awaited,
+    StandsBy,
+    /// It died, and no other has stood up yet.
+    Lost {
+        since: Moment,
+    },
+}
+
 /// What the silent baseline is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Silence {
@@ -83,7 +94,7 @@ impl Machine {
             schedule,
             purpose,
             attended,
-            deadman: false,
+            deadman: Deadman::Awaited,
             owed: BTreeSet::new(),
             touched: false,
             verdicts: None,
@@ -165,16 +176,16 @@ impl Machine {
         match input {
             Input::Recover(cause) => self.recover(cause, now),
             Input::DeadmanReady => {
-                self.deadman = true;
+                self.deadman = Deadman::StandsBy;
                 self.arm(now)
             }
             Input::DeadmanLost => {
-                self.deadman = false;
+                self.deadman = Deadman::Lost { since: now };
                 Vec::new()
             }
             Input::RowsFinal(verdicts) => {
                 self.verdicts = Some(verdicts);
-                self.conclude(now)
+                self.verify(now)
             }
             Input::FaultIntended(fault) => {
                 self.touched = true;

@@ -117,9 +117,9 @@ impl Machine {
             (State::Verifying(v), Input::Settling { missing, users_ok }) => {
                 let mut effects = v.recovering.users_ok(users_ok, now);
                 v.settling(missing, now);
-                effects.push(Effect::Emit(Body::Recovery(
-                    v.report(now, self.drill.recovery.hold),
-                )));
+                let awaits_rows = self.verdicts.is_none();
+                let report = v.report(now, self.drill.recovery.hold, awaits_rows);
+                effects.push(Effect::Emit(Body::Recovery(report)));
                 effects.extend(self.verify(now));
                 effects
             }

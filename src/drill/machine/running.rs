@@ -1,19 +1,25 @@
 //! Running: steps begin and end by the schedule, and the guard may end them all.
 
 use super::{
-    Machine, State,
+    Deadman, Machine, State,
     effect::{Effect, Effects},
 };
 use crate::model::{
     event::{Body, GuardState, Health},
     phase::Cause,
     text::Lang,
-    time::Moment,
+    time::{Moment, Span},
 };
+
+/// A deadman that dies is followed by another within moments. Where none can be started, the keeper may be the next to die.
+const NO_DEADMAN: Span = Span::seconds(15);
 
 impl Machine {
     /// Begins and ends the steps whose time has come.
     pub(super) fn run_steps(&mut self, now: Moment) -> Effects {
+        if let Some(cause) = self.is_unguarded(now) {
+            return self.recover(cause, now);
+        }
         let State::Running { began, begun, ended } = &mut self.state else {
             return Vec::new();
         };
@@ -40,6 +46,18 @@ impl Machine {
             effects.extend(self.recover(Cause::Finished, now));
         }
         effects
+    }
+
+    /// Nothing is injected while nobody stands by, and nothing stays injected for long.
+    fn is_unguarded(&self, now: Moment) -> Option<Cause> {
+        let (Deadman::Lost { since }, State::Running { began, begun, .. }) = (self.deadman, &self.state)
+        else {
+            return None;
+        };
+        let mut slots = self.schedule.slots.iter().zip(begun);
+        let breaks_now = slots.any(|(slot, begun)| slot.breaks && !begun && now >= *began + slot.start);
+        let without = now.since(since);
+        (breaks_now || without >= NO_DEADMAN).then_some(Cause::DeadmanLost { ms: without.0 })
     }
 
     pub(super) fn guard(&mut self, state: GuardState, text: String, now: Moment) -> Effects {

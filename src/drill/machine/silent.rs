@@ -1,7 +1,7 @@
 //! Preflight, baseline and armed: nothing has been touched, and a refusal ends the run.
 
 use super::{
-    Machine, Silence, State,
+    Deadman, Machine, Silence, State,
     effect::{Effect, Effects, phase},
 };
 use crate::{
@@ -109,7 +109,7 @@ impl Machine {
 
     /// From armed to running, once the deadman stands by.
     pub(super) fn arm(&mut self, now: Moment) -> Effects {
-        if !(self.deadman && matches!(self.state, State::Armed { .. })) {
+        if !(self.deadman == Deadman::StandsBy && matches!(self.state, State::Armed { .. })) {
             return Vec::new();
         }
         let n = self.schedule.slots.len();

@@ -76,6 +76,7 @@ fn a_time_in_which_the_machine_slept_is_none_in_which_everything_held() {
     for slept in [false, true] {
         let mut m = running();
         m.step(asked(), at(65));
+        m.step(Input::RowsFinal(vec![Verdict::NoData]), at(66));
         to_verifying(&mut m, 66);
         m.step(quiet(), at(70));
         if slept {
@@ -115,71 +116,48 @@ fn while_the_last_read_is_on_its_step_says_so_and_no_longer_afterwards() {
     assert_eq!(says(&m.step(clean, at(130))), Some(false));
 }
 
-fn out_of_time(cause: Input, missing: Vec<Missing>, repaired: bool) -> Outcome {
-    let mut m = running();
-    m.step(cause, at(65));
-    m.step(Input::RowsFinal(vec![Verdict::NoData]), at(65));
-    to_verifying(&mut m, 66);
-    let bad = Input::Settling {
-        missing: vec![Missing::outside("order_p99 high".into())],
-        users_ok: false,
+#[test]
+fn the_last_read_is_made_only_when_all_rows_are_final() {
+    let settling = |missing: Vec<Missing>| Input::Settling {
+        users_ok: missing.is_empty(),
+        missing,
     };
-    m.step(bad, at(70));
-    let users_ok = missing.is_empty();
-    let effects = m.step(Input::Settling { missing, users_ok }, at(126));
-    assert!(effects.contains(&Effect::ReadEverything), "{effects:?}");
-    let read = Input::FinalRead {
+    let clean = || Input::FinalRead {
         found: vec![],
-        repaired,
+        repaired: false,
     };
-    closed(&m.step(read, at(126))).cloned().expect("over")
-}
-
-#[test]
-fn out_of_time_the_run_says_what_remains_and_exits_4() {
-    let missing = vec![Missing::outside("order_p99 high".into())];
-    let outcome = out_of_time(guard(Health::Broken), missing, false);
-    assert_eq!((outcome.recovered, outcome.exit), (Recovered::Leftover, 4));
-    assert_eq!(outcome.hypothesis, Some(Hypothesis::Falsified));
-}
-
-#[test]
-fn what_cannot_be_read_to_the_end_is_unknown_and_never_recovered() {
-    let missing = vec![Missing::unread("order_p99: no server".into())];
-    let outcome = out_of_time(guard(Health::BlindTooLong), missing, false);
-    assert_eq!((outcome.recovered, outcome.exit), (Recovered::Unknown, 4));
-}
-
-#[test]
-fn what_came_back_at_the_last_moment_has_not_held_and_is_not_all_clear() {
-    let outcome = out_of_time(asked(), vec![], false);
-    assert_eq!((outcome.recovered, outcome.exit), (Recovered::Leftover, 4));
-}
-
-#[test]
-fn the_run_waits_for_its_rows_before_it_closes() {
     let mut m = running();
     m.step(asked(), at(65));
     to_verifying(&mut m, 66);
-    m.step(
-        Input::Settling {
-            missing: vec![],
-            users_ok: true,
-        },
-        at(66),
+    m.step(settling(vec![]), at(66));
+    assert_eq!(m.step(Input::Tick, at(70)), []);
+    let says = m.step(settling(vec![]), at(70));
+    assert!(
+        matches!(&says[..], [Effect::Emit(Body::Recovery(report))] if report.detail.en()
+            == "held 3s; last read of everything once all rows are final"),
+        "{says:?}"
     );
-    m.step(Input::Tick, at(70));
-    assert_eq!(
-        closed(&m.step(
-            Input::FinalRead {
-                found: vec![],
-                repaired: false
-            },
-            at(70)
-        )),
-        None
-    );
-    assert!(closed(&m.step(Input::RowsFinal(vec![Verdict::NoData]), at(71))).is_some());
+    // What breaks while rows are awaited is seen: it has to hold again.
+    m.step(settling(vec![Missing::outside("order_p99 high".into())]), at(80));
+    assert_eq!(m.step(Input::RowsFinal(vec![Verdict::NoData]), at(81)), []);
+    assert_eq!(closed(&m.step(clean(), at(81))), None, "nobody asked for it");
+    m.step(settling(vec![]), at(82));
+    assert_eq!(m.step(Input::Tick, at(85)), [Effect::ReadEverything]);
+    assert!(closed(&m.step(clean(), at(85))).is_some());
+}
+
+#[test]
+fn the_last_row_calls_for_the_last_read() {
+    let mut m = running();
+    m.step(asked(), at(65));
+    to_verifying(&mut m, 66);
+    let well = Input::Settling {
+        missing: vec![],
+        users_ok: true,
+    };
+    m.step(well, at(66));
+    let effects = m.step(Input::RowsFinal(vec![Verdict::NoData]), at(71));
+    assert_eq!(effects, [Effect::ReadEverything]);
 }
 
 #[test]
@@ -237,52 +215,6 @@ fn a_silent_target_that_answers_while_verifying_is_gone_then() {
     assert!(faults_gone(&m.step(over(StepId::Faults), at(70))));
 }
 
-#[test]
-fn what_the_last_read_had_to_put_back_again_out_of_time_is_not_all_clear() {
-    let mut m = running();
-    m.step(asked(), at(65));
-    m.step(Input::RowsFinal(vec![Verdict::AsExpected]), at(65));
-    to_verifying(&mut m, 66);
-    let well = Input::Settling {
-        missing: vec![],
-        users_ok: true,
-    };
-    m.step(well.clone(), at(70));
-    assert!(m.step(well.clone(), at(126)).contains(&Effect::ReadEverything));
-    let read = Input::FinalRead {
-        found: vec![],
-        repaired: true,
-    };
-    let outcome = closed(&m.step(read, at(126))).cloned().expect("over");
-    assert_eq!((outcome.recovered, outcome.exit), (Recovered::Leftover, 4));
-}
-
-#[test]
-fn what_is_missing_at_the_end_is_told_with_its_command() {
-    let mut m = running();
-    m.step(guard(Health::Broken), at(65));
-    m.step(Input::RowsFinal(vec![Verdict::NoData]), at(65));
-    to_verifying(&mut m, 66);
-    let missing = vec![Missing::outside("pool busy".into()).or_by_hand(Some("restart it".into()))];
-    m.step(
-        Input::Settling {
-            missing,
-            users_ok: false,
-        },
-        at(126),
-    );
-    let read = Input::FinalRead {
-        found: vec![],
-        repaired: false,
-    };
-    let effects = m.step(read, at(126));
-    let told = effects.iter().find_map(|e| match e {
-        Effect::Emit(Body::MayRemain(left)) => left.first(),
-        _ => None,
-    });
-    assert_eq!(told.and_then(|l| l.by_hand.as_deref()), Some("restart it"));
-}
-
 fn left(what: &str) -> Leftover {
     Leftover {
         step: StepId::Flags,
@@ -297,6 +229,7 @@ fn left(what: &str) -> Leftover {
 fn a_last_read_tells_what_is_new_and_what_has_come_right_and_nothing_twice() {
     let mut m = running();
     m.step(asked(), at(65));
+    m.step(Input::RowsFinal(vec![Verdict::NoData]), at(66));
     to_verifying(&mut m, 66);
     let mut now = 66;
     let mut told = |found: Vec<Leftover>| {
