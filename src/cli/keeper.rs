@@ -16,7 +16,7 @@ use crate::{
     journal::{RunDir, StateDir},
     keeper::{
         self, Entry, KeeperError, READY,
-        deadman::{self, Watched},
+        deadman::{self, Failed, Watched},
     },
     model::{event::Outcome, phase::Cause},
 };
@@ -55,14 +55,27 @@ pub fn deadman(state_dir: Option<std::path::PathBuf>, args: &Deadman) -> Result<
             // A full or read-only disk takes the log, never the recovery.
             let _log = log_to(&run).ok();
             tracing::warn!(?cause, "taking over");
+            let mut attempts = 0;
             loop {
                 wait_until_free(&run, args.keeper);
-                match keep(state_dir.clone(), &run, Entry::TakeOver(cause.clone()), || {}) {
+                let error = match keep(state_dir.clone(), &run, Entry::TakeOver(cause.clone()), || {}) {
                     Ok(_) => return Ok(0),
-                    Err(error) if deadman::dies_still(&error, args.keeper) => {
+                    Err(error) => error,
+                };
+                match deadman::failed(&run, &error, args.keeper) {
+                    Failed::DiesStill => {
                         tracing::error!(keeper = args.keeper, "still not dead; tried again");
                     }
-                    Err(error) => {
+                    Failed::Again => {
+                        tracing::error!(%error, attempts, "could not take over yet; tried again");
+                        #[expect(
+                            clippy::disallowed_methods,
+                            reason = "there may be no room for a runtime, and nothing to be waited for"
+                        )]
+                        std::thread::sleep(deadman::pause_after(attempts));
+                        attempts += 1;
+                    }
+                    Failed::ForGood => {
                         tracing::error!(%error, "could not take over");
                         return Err(Failure::Lost(error.to_string()));
                     }

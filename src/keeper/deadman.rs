@@ -5,6 +5,7 @@ use std::{
     fs::File,
     io::{self, Read, Write},
     os::fd::{AsFd, OwnedFd},
+    time::Duration,
 };
 
 use rustix::{
@@ -15,7 +16,7 @@ use rustix::{
 
 use super::KeeperError;
 use crate::{
-    journal::{Clock, LockError},
+    journal::{Clock, KeeperLock, LockError, RunDir},
     model::{phase::Cause, time::Span},
 };
 
@@ -121,12 +122,38 @@ fn lost(keeper: Option<&OwnedFd>, what: &str) -> Watched {
     Watched::Lost(Cause::KeeperLost { what })
 }
 
-/// Whether a takeover failed only because the keeper that was killed, process `keeper`, still holds a lock.
-pub fn dies_still(error: &KeeperError, keeper: u32) -> bool {
-    match error {
-        KeeperError::Lock(LockError::HeldBy { holder, .. }) => holder.pid == Some(keeper),
-        _ => false,
+/// Between two attempts at a takeover, at the most: what keeps it from being done is looked at again that often.
+const LONGEST_PAUSE: Span = Span::seconds(10);
+
+/// What becomes of a takeover that could not begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failed {
+    /// The keeper that was killed still holds a lock: it is tried again as soon as that is free.
+    DiesStill,
+    /// Nobody else would put anything back: it is tried again after a pause.
+    Again,
+    /// Another keeper has the run, or there is no run to be read any more.
+    ForGood,
+}
+
+/// What becomes of a takeover of the run of process `keeper` that ended so.
+pub fn failed(run: &RunDir, error: &KeeperError, keeper: u32) -> Failed {
+    if let KeeperError::Lock(LockError::HeldBy { holder, .. }) = error
+        && holder.pid == Some(keeper)
+    {
+        return Failed::DiesStill;
     }
+    let has_another = matches!(KeeperLock::holder(run), Ok(Some(_)));
+    match has_another || !error.may_pass() || !run.path().exists() {
+        true => Failed::ForGood,
+        false => Failed::Again,
+    }
+}
+
+/// How long to wait before the next attempt, after so many in vain.
+pub fn pause_after(attempts: u32) -> Duration {
+    let doubled = Span::millis(500 << attempts.min(10));
+    doubled.min(LONGEST_PAUSE).into()
 }
 
 /// Waits until the process is dead, but no longer than `patience`; whether it is.
@@ -152,20 +179,48 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-    use crate::journal::Holder;
+    use crate::{
+        journal::{Holder, StateDir, story},
+        model::secret::Secrets,
+    };
+
+    fn held_by(pid: Option<u32>) -> KeeperError {
+        KeeperError::Lock(LockError::HeldBy {
+            what: "run 7f3a".into(),
+            holder: Holder { run: None, pid },
+        })
+    }
 
     #[test]
-    fn only_the_lock_of_the_keeper_that_was_killed_is_waited_for() {
-        let held_by = |pid| {
-            KeeperError::Lock(LockError::HeldBy {
-                what: "run 7f3a".into(),
-                holder: Holder { run: None, pid },
-            })
-        };
-        assert!(dies_still(&held_by(Some(7)), 7));
+    fn the_lock_of_the_keeper_that_was_killed_is_waited_for_and_another_keeper_is_left_alone() {
+        let temp = tempfile::tempdir().unwrap();
+        let state = StateDir::open(temp.path().join("state")).unwrap();
+        let run = state.create_run(&story::plan(), &Secrets::none()).unwrap();
+        assert_eq!(failed(&run, &held_by(Some(7)), 7), Failed::DiesStill);
+        let _lock = KeeperLock::take_within(&run, &story::run(), 8, Span::ZERO).unwrap();
         // Someone typed `recover`: the run has a keeper.
-        assert!(!dies_still(&held_by(Some(8)), 7));
-        assert!(!dies_still(&held_by(None), 7));
+        assert_eq!(failed(&run, &held_by(Some(8)), 7), Failed::ForGood);
+        assert_eq!(failed(&run, &held_by(None), 7), Failed::ForGood);
+    }
+
+    #[test]
+    fn what_may_pass_is_tried_again_while_nobody_else_has_the_run() {
+        let temp = tempfile::tempdir().unwrap();
+        let state = StateDir::open(temp.path().join("state")).unwrap();
+        let run = state.create_run(&story::plan(), &Secrets::none()).unwrap();
+        let no_threads = || KeeperError::Runtime(io::ErrorKind::WouldBlock.into());
+        assert_eq!(failed(&run, &no_threads(), 7), Failed::Again);
+        // The environment, and not the run.
+        assert_eq!(failed(&run, &held_by(Some(9)), 7), Failed::Again);
+        let lock = KeeperLock::take_within(&run, &story::run(), 8, Span::ZERO).unwrap();
+        assert_eq!(failed(&run, &no_threads(), 7), Failed::ForGood);
+        drop(lock);
+        std::fs::remove_dir_all(run.path()).unwrap();
+        assert_eq!(failed(&run, &no_threads(), 7), Failed::ForGood);
+        assert_eq!(
+            [0, 1, 9, u32::MAX].map(|n| pause_after(n).as_millis()),
+            [500, 1_000, 10_000, 10_000]
+        );
     }
 
     #[test]

@@ -26,3 +26,8 @@ pub fn socket_of(run: &RunId) -> PathBuf {
     let dir = wire::socket_dir(std::env::var_os("XDG_RUNTIME_DIR").as_deref(), getuid().as_raw());
     wire::socket_path(&dir, run)
 }
+
+/// Where it is when the login's own directory has gone, as it does when its user logs out.
+fn socket_without_login(run: &RunId) -> PathBuf {
+    wire::socket_path(&wire::socket_dir(None, getuid().as_raw()), run)
+}

@@ -32,3 +32,16 @@ pub enum KeeperError {
     #[error("signals cannot be received: {0}; raise the limit on open files (ulimit -n)")]
     Signals(std::io::Error),
 }
+
+impl KeeperError {
+    /// Whether a takeover that failed with it may succeed later: everything but what a file of the run says stays as it is.
+    pub fn may_pass(&self) -> bool {
+        !matches!(
+            self,
+            KeeperError::Schedule(_)
+                | KeeperError::State(
+                    StateError::Damaged { .. } | StateError::NotOurs { .. } | StateError::NoSuchRun { .. }
+                )
+        )
+    }
+}

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use crate::{
     engine::Ask,
     journal::RunDir,
-    keeper::socket_of,
+    keeper::{socket_of, socket_without_login},
     model::{event::Event, ids::RunId, phase::Cause},
     view::RunView,
     wire::{self, Asks, Hub, Server, StateAt, ToKeeper, WireError},
@@ -27,13 +27,19 @@ pub(super) async fn listen_at(
     {
         return Ok(bound);
     }
-    let socket = socket_of(id);
-    let bound = Server::bind(&socket, hello, hub, state).await?;
-    if let Err(error) = run.record_socket(&socket) {
+    let (mut socket, last_resort) = (socket_of(id), socket_without_login(id));
+    let mut bound = Server::bind(&socket, hello.clone(), hub.clone(), state.clone()).await;
+    if bound.is_err() && socket != last_resort {
+        socket = last_resort;
+        bound = Server::bind(&socket, hello, hub, state).await;
+    }
+    if bound.is_ok()
+        && let Err(error) = run.record_socket(&socket)
+    {
         // Consoles of the same login find it all the same, and no recovery waits for a full disk.
         tracing::warn!(%error, "the socket's place is not recorded");
     }
-    Ok(bound)
+    bound
 }
 
 /// Folds every event into the state that new consoles get, then tells those that look.
@@ -48,7 +54,10 @@ pub(super) async fn publish(
     }
 }
 
-pub(super) async fn listen(mut asks: Asks, to_engine: mpsc::UnboundedSender<Ask>) {
+pub(super) async fn listen(asks: Option<Asks>, to_engine: mpsc::UnboundedSender<Ask>) {
+    let Some(mut asks) = asks else {
+        return;
+    };
     while let Some(asked) = asks.next().await {
         let ask = match asked.ask {
             ToKeeper::Recover { by } => Ask::Recover(Cause::Asked { by }),

@@ -74,8 +74,10 @@ pub async fn keep(
     if facts.closed.is_some() {
         // The keeper before has said its last word, and may have died before it could tidy up. That takes no right to the
         // environment: the next run may be on it by now, and then the signature there is its own.
-        if let Some(socket) = run.socket() {
-            wire::remove_stale(&socket).await?;
+        if let Some(socket) = run.socket()
+            && let Err(error) = wire::remove_stale(&socket).await
+        {
+            tracing::warn!(%error, "the socket of the keeper before may be there still");
         }
         tidy_up(run)?;
         let environment = &plan.environment.name;
@@ -104,9 +106,15 @@ pub async fn keep(
             state: view.clone(),
         }
     };
-    let (server, asks) = listen_at(run, &plan.run, hello, hub.clone(), now).await?;
+    let (server, asks, deaf) = match listen_at(run, &plan.run, hello, hub.clone(), now).await {
+        Ok((server, asks)) => (Some(server), Some(asks), None),
+        // A run begins with a console. Recovery needs none.
+        Err(error) if entry != Entry::Fresh => (None, None, Some(error)),
+        Err(error) => return Err(error.into()),
+    };
 
     let (to_engine, engine_asks) = mpsc::unbounded_channel();
+    let signalled = on_signals(to_engine.clone())?;
     let (events, event_feed) = mpsc::unbounded_channel();
     let mut ledger = Ledger::new(Clock, journal.last_seq(), journal, events);
     let publishing = tokio::spawn(publish(event_feed, view, hub.clone()));
@@ -122,8 +130,12 @@ pub async fn keep(
         up,
     ));
     let listening = tokio::spawn(listen(asks, to_engine.clone()));
-    let counting = tokio::spawn(count(hub, to_engine.clone()));
-    let signalled = on_signals(to_engine)?;
+    let counting = tokio::spawn(count(hub, to_engine));
+    if let Some(error) = deaf {
+        ledger.emit(Body::Warning(format!(
+            "no console can attach to this keeper: {error}; everything is put back all the same"
+        )));
+    }
     ready();
     let (before, after) = match &entry {
         Entry::Fresh => (Span::ZERO, Span::ZERO),
@@ -201,8 +213,10 @@ fn pauses(ledger: &mut Ledger, takeovers: &[Moment]) -> (Span, Span) {
 
 /// Takes leave of the consoles, tidies up, and then dismisses the deadman, which leaves last: until here it ends a keeper that
 /// hangs, and tidies up in its place.
-async fn leave(run: &RunDir, server: Server, dismiss: impl FnOnce()) {
-    server.close().await;
+async fn leave(run: &RunDir, server: Option<Server>, dismiss: impl FnOnce()) {
+    if let Some(server) = server {
+        server.close().await;
+    }
     if let Err(error) = tidy_up(run) {
         tracing::error!(%error, "the run is over, and something of it is still in its directory");
     }

@@ -62,7 +62,7 @@ async fn the_deadman_stays_until_the_keeper_has_tidied_up() {
     let (server, _asks) = Server::bind(&socket, hello, Hub::default(), now).await.unwrap();
     let open = names(&run);
     let mut left_behind = None;
-    leave(&run, server, || {
+    leave(&run, Some(server), || {
         left_behind = Some((gone(&open, &run), socket.exists()));
     })
     .await;
