@@ -21,11 +21,12 @@ use crate::{
     stage::{caught_up, queue, storm},
 };
 
+/// For what does not answer. Whoever does has time enough on a busy machine.
 const SHORT: Patience = Patience {
-    connect: Span::millis(500),
-    call: Span::millis(800),
-    late: Span::millis(1500),
-    step: Span::millis(2500),
+    connect: Span::seconds(1),
+    call: Span::seconds(2),
+    late: Span::seconds(3),
+    step: Span::seconds(6),
     ..PATIENCE
 };
 
@@ -34,9 +35,10 @@ async fn waiting(part: &Part, ways: &Ways, group: &str) -> Staged {
     part.create(&BROKERS, &format!("topic-{group}"), group).await;
     // Long enough to show that nobody works them off: then the group is left on.
     let queue = queue(group, 100.0, Span::seconds(12));
-    let staged = Staged::with(ways.open(), queue, Secrets::none(), SHORT)
-        .ready()
-        .await;
+    let prepared = Staged::with(ways.open(), queue.clone(), Secrets::none(), PATIENCE);
+    let prepared = prepared.ready().await;
+    let mut staged = Staged::with(ways.open(), queue, Secrets::none(), SHORT);
+    staged.scene.snapshot = prepared.scene.snapshot;
     part.produce(&staged.queue().topic, 200).await;
     staged.until_backlog(part, |n| n >= 200).await;
     staged
