@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, collections::BTreeSet, mem, time::Duration};
 
-use allclear::model::recovery::Recovered;
+use allclear::model::{event::Body, recovery::Recovered};
 use tokio::sync::Notify;
 
 use crate::{
@@ -17,6 +17,8 @@ use crate::{
 
 /// More changes than that no row makes.
 const DEATHS: usize = 40;
+/// No recovery of the table writes down more than that.
+const RECORDS: usize = 120;
 /// After a change was written down: by then it is made as well.
 const MADE: Duration = Duration::from_millis(60);
 
@@ -79,8 +81,10 @@ impl<R: Row> Case<'_, R> {
 
     /// Recovers in this luck, with what is left done by hand, and then without it.
     async fn recovered(&self, fresh: &Run, before: &str) -> Result<Recovered, String> {
-        if self.luck == Luck::Killed {
-            return self.killed(fresh, before).await;
+        match self.luck {
+            Luck::Killed => return self.killed(fresh, before).await,
+            Luck::KilledInTurn => return self.killed_in_turn(fresh, before).await,
+            _ => {}
         }
         let mut run = fresh.clone();
         let ended = self.in_luck(&mut run).await;
@@ -211,6 +215,33 @@ impl<R: Row> Case<'_, R> {
         Err(format!("more than {DEATHS} changes"))
     }
 
+    /// The first keeper dies at its first record, the next one at its second, and so on, until one is done before its turn.
+    async fn killed_in_turn(&self, fresh: &Run, before: &str) -> Result<Recovered, String> {
+        let mut run = fresh.clone();
+        for turn in 1..=RECORDS {
+            let mut records = 0;
+            let at_record = |body: &Body| {
+                records += 1;
+                match body {
+                    // The run is over.
+                    Body::Closed(_) => Then::GoesOn,
+                    _ if records != turn => Then::GoesOn,
+                    // What is written down and not made is made by nobody later: left to a person, and tried by the luck before.
+                    Body::ChangeIntended(change) if self.row.is_once_a_run() && self.row.makes(change) => {
+                        Then::Dies(MADE)
+                    }
+                    _ => Then::Dies(Duration::ZERO),
+                }
+            };
+            let ended = run.recover_by_record(at_record).await;
+            if ended.outcome.is_some() {
+                let proved = self.is_proved(&ended, &run, before).await;
+                return proved.map_err(|why| format!("after {} deaths: {why}", turn - 1));
+            }
+        }
+        Err(format!("more than {RECORDS} records"))
+    }
+
     async fn strike(&self) {
         let proxy = self.row.proxy();
         match self.luck {
@@ -228,7 +259,7 @@ impl<R: Row> Case<'_, R> {
                 self.row.strike(self.luck).await;
                 proxy.turn(Way::Well);
             }
-            Luck::Twice | Luck::Killed => {}
+            Luck::Twice | Luck::Killed | Luck::KilledInTurn => {}
         }
     }
 

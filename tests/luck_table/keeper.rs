@@ -36,7 +36,7 @@ pub struct Run {
     events: Vec<Event>,
 }
 
-/// What becomes of the keeper at a change that it has written down.
+/// What becomes of the keeper at something that it has written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Then {
     GoesOn,
@@ -106,6 +106,15 @@ impl Run {
 
     /// Takes the run over. `at_change` is asked at each change that is written down and not made yet.
     pub async fn recover(&mut self, mut at_change: impl FnMut(&ChangeIntent) -> Then) -> Ended {
+        let at_record = |body: &Body| match body {
+            Body::ChangeIntended(change) => at_change(change),
+            _ => Then::GoesOn,
+        };
+        self.recover_by_record(at_record).await
+    }
+
+    /// Takes the run over. `at_record` is asked at each record, once it is written down.
+    pub async fn recover_by_record(&mut self, mut at_record: impl FnMut(&Body) -> Then) -> Ended {
         let temp = tempfile::tempdir().expect("a folder");
         let state = StateDir::open(temp.path().join("state")).expect("the state directory");
         let dir = state.create_run(&self.plan, &Secrets::none()).expect("the run");
@@ -139,10 +148,7 @@ impl Run {
                 tokio::select! {
                     biased;
                     Some(event) = events.recv() => {
-                        let then = match &event.body {
-                            Body::ChangeIntended(change) => at_change(change),
-                            _ => Then::GoesOn,
-                        };
+                        let then = at_record(&event.body);
                         told.push(event);
                         match then {
                             Then::Dies(Duration::ZERO) => return None,

@@ -23,6 +23,8 @@ pub enum Luck {
     Twice,
     /// The recovery is killed at each change that it has written down, and another begins.
     Killed,
+    /// The recovery is killed at its first record, the one that takes over at its second, and so on.
+    KilledInTurn,
 }
 
 /// When it begins.
@@ -39,7 +41,7 @@ pub enum Moment {
 }
 
 impl Luck {
-    pub const ALL: [Luck; 9] = [
+    pub const ALL: [Luck; 10] = [
         Luck::Down,
         Luck::Slow,
         Luck::Refuses,
@@ -49,6 +51,7 @@ impl Luck {
         Luck::Topology,
         Luck::Twice,
         Luck::Killed,
+        Luck::KilledInTurn,
     ];
 
     /// Whether it lasts until recovery has ended: then nothing but time runs out.
@@ -82,6 +85,7 @@ impl fmt::Display for Luck {
             Luck::Topology => "topology changes in mid-step",
             Luck::Twice => "two recoveries at once",
             Luck::Killed => "killed at each change",
+            Luck::KilledInTurn => "killed at each record in turn",
         })
     }
 }

@@ -169,6 +169,7 @@ const OTHERS: &[Luck] = &[
     Luck::Restarts,
     Luck::Topology,
     Luck::Twice,
+    Luck::KilledInTurn,
 ];
 
 #[tokio::test]
