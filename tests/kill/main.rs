@@ -16,3 +16,4 @@ mod recover;
 mod restore;
 mod run;
 mod shop;
+mod sockets;

@@ -215,17 +215,22 @@ impl<R: Row> Case<'_, R> {
         Err(format!("more than {DEATHS} changes"))
     }
 
-    /// The first keeper dies at its first record, the next one at its second, and so on, until one is done before its turn.
+    /// The first keeper dies at its first record, the next one at its second, and so on, until one is done before its turn. How far a
+    /// wait has come is no record of its own here: it is told each second.
     async fn killed_in_turn(&self, fresh: &Run, before: &str) -> Result<Recovered, String> {
         let mut run = fresh.clone();
         for turn in 1..=RECORDS {
             let mut records = 0;
             let at_record = |body: &Body| {
-                records += 1;
-                match body {
+                let goes_on = match body {
+                    Body::Recovery(report) => !report.state.is_over(),
                     // The run is over.
-                    Body::Closed(_) => Then::GoesOn,
-                    _ if records != turn => Then::GoesOn,
+                    Body::Closed(_) => true,
+                    _ => false,
+                };
+                records += usize::from(!goes_on);
+                match body {
+                    _ if goes_on || records != turn => Then::GoesOn,
                     // What is written down and not made is made by nobody later: left to a person, and tried by the luck before.
                     Body::ChangeIntended(change) if self.row.is_once_a_run() && self.row.makes(change) => {
                         Then::Dies(MADE)
