@@ -18,7 +18,7 @@ use crate::{
         self, Entry, KeeperError, READY,
         deadman::{self, Failed, Watched},
     },
-    model::{event::Outcome, phase::Cause},
+    model::{event::Outcome, phase::Cause, said::said},
 };
 
 /// Keeps a run to its end.
@@ -29,7 +29,10 @@ pub fn keeper(state_dir: Option<std::path::PathBuf>, args: &Keeper) -> Result<u8
     let _log = log_to(&run).ok();
     let entry = if args.recover {
         Entry::TakeOver(Cause::KeeperLost {
-            what: "`allclear recover` found no keeper".into(),
+            what: said!(
+                "`allclear recover` found no keeper",
+                "`allclear recover` 未找到守护进程"
+            ),
         })
     } else {
         Entry::Fresh

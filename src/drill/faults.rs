@@ -4,6 +4,7 @@ use crate::model::{
     drill::{Action, Envelope, Fault, Load, Step},
     ids::{FaultId, InstanceName, ServiceName},
     plan::Plan,
+    said::Said,
     time::Span,
     undo::{FaultIntent, UndoFault},
 };
@@ -32,6 +33,21 @@ pub enum NoTarget {
         /// The step.
         step: String,
     },
+}
+
+impl NoTarget {
+    /// The same in both languages.
+    pub fn said(&self) -> Said {
+        let zh = match self {
+            NoTarget::NoAddress { service, instance } => {
+                format!("服务 `{service}` 的实例 `{instance}` 在环境中没有地址；请补进 allclear.yaml")
+            }
+            NoTarget::Nothing { step } => {
+                format!("步骤 `{step}` 没有目标实例：其 envelope 未留下任何目标；请在其中写明一个")
+            }
+        };
+        Said::new(self.to_string(), zh)
+    }
 }
 
 /// A fault aimed at one of the instances that it hits.

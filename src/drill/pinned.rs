@@ -6,7 +6,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{phase::Cause, plan::Plan, sample::Peer};
+use crate::model::{
+    phase::Cause,
+    plan::Plan,
+    said::{Said, said},
+    sample::Peer,
+};
 
 /// Who was there, and who may be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,16 +53,22 @@ impl Pinned {
             .filter(|peer| self.targets.contains(&peer.instance))
             .map(|peer| peer.job.as_str())
             .collect();
-        let joined: Vec<String> = peers
+        let joined: Vec<Said> = peers
             .iter()
             .filter(|peer| jobs.contains(peer.job.as_str()))
             .filter(|peer| !self.seen.contains(peer) && !self.inventory.contains(&peer.instance))
-            .map(|peer| format!("{} has joined job `{}`", peer.instance, peer.job))
+            .map(|Peer { job, instance }| {
+                said!(
+                    "{instance} has joined job `{job}`",
+                    "{instance} 加入了 job `{job}`"
+                )
+            })
             .collect();
         (!joined.is_empty()).then(|| Cause::Targets {
-            what: format!(
-                "{}; it is not in the environment, and was not there before the first step",
-                joined.join(", ")
+            what: said!(
+                joined = Said::list(&joined);
+                "{joined}; it is not in the environment, and was not there before the first step",
+                "{joined}；它不在环境中，首个步骤开始前也不存在"
             ),
         })
     }
@@ -97,7 +108,10 @@ mod tests {
         let Some(Cause::Targets { what }) = pinned().look(true, peers(&now)) else {
             panic!("no surprise");
         };
-        assert!(what.starts_with("order-9 has joined job `order`;"), "{what}");
+        assert!(
+            what.en().starts_with("order-9 has joined job `order`;"),
+            "{what:?}"
+        );
     }
 
     #[test]

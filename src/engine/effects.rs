@@ -61,11 +61,8 @@ impl Engine {
         let remains = !left.is_empty();
         let left_in = |lang| -> Vec<&str> { left.iter().map(|l| l.what.get(lang)).collect() };
         let (left_en, left_zh) = (left_in(Lang::En), left_in(Lang::Zh));
-        let what = self
-            .machine
-            .cause()
-            .map(|c| c.describe(Lang::En))
-            .unwrap_or_default();
+        let cause_in = |lang| self.machine.cause().map(|c| c.describe(lang)).unwrap_or_default();
+        let (cause_en, cause_zh) = (cause_in(Lang::En), cause_in(Lang::Zh));
         for hook in plan.environment.notify.clone() {
             let (drivers, done) = (self.drivers.clone(), self.done.clone());
             let message = serde_json::json!({
@@ -73,7 +70,8 @@ impl Engine {
                 "run": plan.run,
                 "drill": plan.drill.name,
                 "environment": plan.environment.name,
-                "cause": what,
+                "cause": cause_en,
+                "cause_zh": cause_zh,
                 "faults": if self.machine.fault_may_be_live() { "not all seen to be gone" } else { "gone" },
                 "may_remain": left_en,
                 "may_remain_zh": left_zh,

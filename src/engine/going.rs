@@ -12,6 +12,7 @@ use crate::{
     model::{
         event::{Body, Outcome},
         phase::{Cause, Phase},
+        said::Said,
     },
 };
 
@@ -85,7 +86,7 @@ impl Engine {
                 // The journal itself is well: it can say what it lacks, and nobody has to miss it in vain.
                 self.ledger.emit(Body::Warning(error.to_string()));
             }
-            self.journal_failed(&error.to_string());
+            self.journal_failed(&error.said());
         }
         self.guard(now);
         self.poll_hits(now);
@@ -97,16 +98,14 @@ impl Engine {
     }
 
     /// No new fault without a journal; what is live is put back, from memory.
-    fn journal_failed(&mut self, what: &str) {
+    fn journal_failed(&mut self, what: &Said) {
         match self.machine.phase() {
             Phase::Preflight | Phase::Baseline => {
-                let why = format!("the journal cannot be written: {what}");
+                let why = format!("the journal cannot be written: {}", what.en());
                 self.feed(Input::Unfit { why });
             }
             Phase::Armed | Phase::Running => {
-                self.feed(Input::Recover(Cause::Journal {
-                    what: what.to_owned(),
-                }));
+                self.feed(Input::Recover(Cause::Journal { what: what.clone() }));
             }
             // What is being put back is put back from memory.
             Phase::Recovering | Phase::Verifying | Phase::Closed => {}

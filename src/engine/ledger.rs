@@ -7,7 +7,10 @@ use tokio::sync::{mpsc, oneshot};
 use super::remains;
 use crate::{
     journal::{Clock, Journal, JournalError},
-    model::event::{Body, Event},
+    model::{
+        event::{Body, Event},
+        said::Said,
+    },
 };
 
 /// How long one record may take to become durable before the journal counts as broken.
@@ -39,6 +42,16 @@ pub enum NotDurable {
     /// The disk did not answer in time.
     #[error("the disk did not take a record within 2 s: nothing new is injected until it does")]
     Slow,
+}
+
+impl NotDurable {
+    /// The same in both languages.
+    pub fn said(&self) -> Said {
+        match self {
+            NotDurable::Journal(error) => error.said(),
+            NotDurable::Slow => Said::new(self.to_string(), "磁盘 2 s 内未接受一条记录：接受之前不再注入"),
+        }
+    }
 }
 
 impl Ledger {

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::model::ids::RunId;
+use crate::model::{ids::RunId, said::Said};
 
 /// Why the state directory, or a run in it, cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -178,4 +178,32 @@ pub enum JournalError {
         /// What the system said.
         source: io::Error,
     },
+}
+
+impl JournalError {
+    /// The same in both languages; what the system said stands inside as it came.
+    pub fn said(&self) -> Said {
+        let zh = match self {
+            JournalError::Full { path } => {
+                format!("{} 所在磁盘已满：不再注入新故障；恢复凭内存继续", path.display())
+            }
+            JournalError::NotSynced { path, seq, source } => format!(
+                "{} 已写入但未同步（{source}）：若机器此刻故障，事件 {seq} 可能丢失；请检查磁盘",
+                path.display()
+            ),
+            JournalError::TooLong { seq, bytes } => {
+                format!(
+                    "事件 {seq} 占 {bytes} 字节，超过日志单行上限 {}",
+                    super::line::MAX_LINE
+                )
+            }
+            JournalError::NotReadable { seq, why } => {
+                format!("事件 {seq} 无法从 JSON 读回（{why}）；未写入")
+            }
+            JournalError::Io { doing, path, source } => {
+                format!("文件操作失败（{doing} {}）：{source}", path.display())
+            }
+        };
+        Said::new(self.to_string(), zh)
+    }
 }

@@ -8,6 +8,7 @@ use crate::model::{
     phase::{Cause, Phase},
     playbook::SentinelRules,
     recovery::{Leftover, Milestone, StepId, StepReport},
+    said::Said,
     sheet::{RowId, RowState},
     snapshot::{BaselineLevels, Changed, Snapshot},
     time::{Moment, Span},
@@ -125,7 +126,7 @@ pub enum FaultState {
     /// It could not be made, or nobody knows whether it was.
     Failed {
         /// Why.
-        why: String,
+        why: Said,
     },
     /// It was read back as gone.
     Gone,

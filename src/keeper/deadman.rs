@@ -17,7 +17,11 @@ use rustix::{
 use super::KeeperError;
 use crate::{
     journal::{Clock, KeeperLock, LockError, RunDir},
-    model::{phase::Cause, time::Span},
+    model::{
+        phase::Cause,
+        said::{Said, said},
+        time::Span,
+    },
 };
 
 /// What the deadman says once it watches.
@@ -53,16 +57,17 @@ pub fn watch(keeper: u32) -> io::Result<Watched> {
     let _ = setsid();
     let Some(parent) = parent_if(keeper) else {
         // It died before we looked, and our parent is whoever takes in orphans: nobody to watch, least of all to kill.
-        return Ok(lost(None, "it died while its deadman began"));
+        return Ok(lost(None, died_early()));
     };
     let descriptor = pidfd_open(parent, PidfdFlags::empty())?;
     if parent_if(keeper).is_none() {
         // The keeper died in between, and the number may be someone else's by now.
-        return Ok(lost(None, "it died while its deadman began"));
+        return Ok(lost(None, died_early()));
     }
     let said = writeln!(io::stdout(), "{READY}").and_then(|()| io::stdout().flush());
     if said.is_err() {
-        return Ok(lost(Some(&descriptor), "it took no word of its deadman"));
+        let what = said!("it took no word of its deadman", "它未接受替补守护的应答");
+        return Ok(lost(Some(&descriptor), what));
     }
     Ok(listen(
         &mut File::from(io::stdin().as_fd().try_clone_to_owned()?),
@@ -76,6 +81,14 @@ fn parent_if(keeper: u32) -> Option<Pid> {
     getppid().filter(|parent| u32::try_from(parent.as_raw_pid()) == Ok(keeper))
 }
 
+fn died_early() -> Said {
+    said!("it died while its deadman began", "它在替补守护启动时已死")
+}
+
+fn pipe_failed(error: &io::Error) -> Said {
+    said!("the pipe failed: {error}", "管道出错：{error}")
+}
+
 fn listen(pipe: &mut File, parent: Pid, keeper: &OwnedFd) -> Watched {
     let silence = Timespec {
         tv_sec: (SILENCE.0 / 1000) as i64,
@@ -87,14 +100,22 @@ fn listen(pipe: &mut File, parent: Pid, keeper: &OwnedFd) -> Watched {
         match poll(&mut waiting, Some(&silence)) {
             Err(rustix::io::Errno::INTR) => continue,
             Ok(0) => {
-                let what = format!("process {parent} was silent for {SILENCE}");
-                return lost(Some(keeper), &what);
+                let what = said!(
+                    "process {parent} was silent for {SILENCE}",
+                    "进程 {parent} 沉默 {SILENCE}"
+                );
+                return lost(Some(keeper), what);
             }
             Ok(_) => {}
-            Err(error) => return lost(Some(keeper), &format!("the pipe failed: {error}")),
+            Err(error) => return lost(Some(keeper), pipe_failed(&error.into())),
         }
         match pipe.read(&mut words) {
-            Ok(0) => return lost(Some(keeper), &format!("process {parent} is gone")),
+            Ok(0) => {
+                return lost(
+                    Some(keeper),
+                    said!("process {parent} is gone", "进程 {parent} 已不在"),
+                );
+            }
             Ok(n) if words[..n].contains(&LEAVE) => return Watched::Over,
             // The echo tells the keeper that its deadman is neither stopped nor hung.
             Ok(_) => drop(
@@ -103,20 +124,22 @@ fn listen(pipe: &mut File, parent: Pid, keeper: &OwnedFd) -> Watched {
                     .and_then(|()| io::stdout().flush()),
             ),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return lost(Some(keeper), &format!("the pipe failed: {error}")),
+            Err(error) => return lost(Some(keeper), pipe_failed(&error)),
         }
     }
 }
 
 /// Makes sure that the keeper is dead, by its descriptor and never by a number, and waits until it is. One that sleeps
 /// uninterruptibly in a system call cannot be killed before that ends: its locks say then whether its role is free.
-fn lost(keeper: Option<&OwnedFd>, what: &str) -> Watched {
-    let mut what = what.to_owned();
+fn lost(keeper: Option<&OwnedFd>, mut what: Said) -> Watched {
     if let Some(keeper) = keeper {
         // Fails only if it is dead already.
         let _ = pidfd_send_signal(keeper, Signal::KILL);
         if !dies_within(keeper, DYING) {
-            what.push_str(&format!("; killed, and not dead after {DYING}"));
+            what = what.and(&said!(
+                "killed, and not dead after {DYING}",
+                "已杀死，但 {DYING} 后仍未退出"
+            ));
         }
     }
     Watched::Lost(Cause::KeeperLost { what })

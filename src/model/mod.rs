@@ -15,6 +15,7 @@ pub mod phase;
 pub mod plan;
 pub mod playbook;
 pub mod quota;
+pub(crate) mod recorded;
 pub mod recovery;
 pub mod said;
 pub mod sample;

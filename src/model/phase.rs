@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::text::{Lang, Word};
+use super::{
+    said::{Said, said},
+    text::{Lang, Word},
+};
 
 /// Where a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -59,27 +62,32 @@ pub enum Cause {
     /// A hypothesis or a tripwire broke for long enough.
     Guard {
         /// Which, with value, limit and count.
-        what: String,
+        #[serde(flatten, with = "crate::model::recorded::what")]
+        what: Said,
     },
     /// The guard saw nothing for long enough.
     Blind {
         /// Which, and for how long.
-        what: String,
+        #[serde(flatten, with = "crate::model::recorded::what")]
+        what: Said,
     },
     /// A fault could not be injected.
     InjectFailed {
         /// Which, and why.
-        what: String,
+        #[serde(flatten, with = "crate::model::recorded::what")]
+        what: Said,
     },
     /// The targets are no longer those that were pinned.
     Targets {
         /// What changed.
-        what: String,
+        #[serde(flatten, with = "crate::model::recorded::what")]
+        what: Said,
     },
     /// The keeper died or hung; the deadman took over.
     KeeperLost {
         /// What the deadman saw.
-        what: String,
+        #[serde(flatten, with = "crate::model::recorded::what")]
+        what: Said,
     },
     /// No deadman could be started any more: a keeper that died now would leave its faults.
     DeadmanLost {
@@ -94,7 +102,8 @@ pub enum Cause {
     /// The journal could not be written.
     Journal {
         /// The error.
-        what: String,
+        #[serde(flatten, with = "crate::model::recorded::what")]
+        what: Said,
     },
 }
 
@@ -109,24 +118,68 @@ impl Cause {
 
     /// In one line.
     pub fn describe(&self, lang: Lang) -> String {
-        let (en, zh, what) = match self {
-            Cause::Finished => ("all steps done", "全部步骤完成", ""),
-            Cause::Restore => ("the playbook alone", "仅执行恢复预案", ""),
-            Cause::Asked { by } => ("asked by", "操作者", by.as_str()),
-            Cause::Interrupted { signal } => ("interrupted by", "被中断", signal.as_str()),
-            Cause::Guard { what } => ("by guard:", "守护触发:", what.as_str()),
-            Cause::Blind { what } => ("guard blind:", "守护失明:", what.as_str()),
-            Cause::InjectFailed { what } => ("injection failed:", "注入失败:", what.as_str()),
-            Cause::Targets { what } => ("targets changed:", "目标变化:", what.as_str()),
-            Cause::KeeperLost { what } => ("keeper lost:", "守护进程丢失:", what.as_str()),
+        self.said().get(lang).trim_end().to_owned()
+    }
+
+    /// In one line, in both languages.
+    pub fn said(&self) -> Said {
+        match self {
+            Cause::Finished => said!("all steps done", "全部步骤完成"),
+            Cause::Restore => said!("the playbook alone", "仅执行恢复预案"),
+            Cause::Asked { by } => said!("asked by {by}", "操作者 {by}"),
+            Cause::Interrupted { signal } => said!("interrupted by {signal}", "被 {signal} 中断"),
+            Cause::Guard { what } => said!(what; "by guard: {what}", "守护触发：{what}"),
+            Cause::Blind { what } => said!(what; "guard blind: {what}", "守护失明：{what}"),
+            Cause::InjectFailed { what } => said!(what; "injection failed: {what}", "注入失败：{what}"),
+            Cause::Targets { what } => said!(what; "targets changed: {what}", "目标变化：{what}"),
+            Cause::KeeperLost { what } => said!(what; "keeper lost: {what}", "守护进程丢失：{what}"),
             Cause::DeadmanLost { ms } => {
-                return format!("{} {}s", lang.pick("no deadman for", "无替补守护，已"), ms / 1000);
+                let seconds = ms / 1000;
+                said!("no deadman for {seconds}s", "无替补守护，已 {seconds}s")
             }
             Cause::Slept { ms } => {
-                return format!("{} {}s", lang.pick("the machine slept", "机器休眠"), ms / 1000);
+                let seconds = ms / 1000;
+                said!("the machine slept {seconds}s", "机器休眠 {seconds}s")
             }
-            Cause::Journal { what } => ("journal:", "日志:", what.as_str()),
+            Cause::Journal { what } => said!(what; "journal: {what}", "日志：{what}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_told_in_both_languages_and_its_record_keeps_them() {
+        let cause = Cause::Guard {
+            what: said!("errors 3% (≤ 1%), 3 of 3", "errors 3%（≤ 1%），连续 3/3 次"),
         };
-        format!("{} {what}", lang.pick(en, zh)).trim_end().to_owned()
+        assert_eq!(cause.describe(Lang::En), "by guard: errors 3% (≤ 1%), 3 of 3");
+        assert_eq!(
+            cause.describe(Lang::Zh),
+            "守护触发：errors 3%（≤ 1%），连续 3/3 次"
+        );
+        let json = serde_json::to_value(&cause).unwrap();
+        assert_eq!(json["guard"]["what"], "errors 3% (≤ 1%), 3 of 3");
+        assert_eq!(json["guard"]["what_zh"], "errors 3%（≤ 1%），连续 3/3 次");
+        assert_eq!(serde_json::from_value::<Cause>(json).unwrap(), cause);
+    }
+
+    #[test]
+    fn a_cause_of_a_version_without_chinese_is_read_and_written_as_it_was() {
+        for (old, told) in [
+            (
+                r#"{"keeper_lost":{"what":"process 7 is gone"}}"#,
+                "守护进程丢失：process 7 is gone",
+            ),
+            (r#"{"asked":{"by":"chen"}}"#, "操作者 chen"),
+            (r#"{"slept":{"ms":9000}}"#, "机器休眠 9s"),
+            (r#""finished""#, "全部步骤完成"),
+        ] {
+            let cause: Cause = serde_json::from_str(old).unwrap();
+            assert_eq!(cause.describe(Lang::Zh), told);
+            assert_eq!(serde_json::to_string(&cause).unwrap(), old);
+        }
     }
 }

@@ -6,6 +6,7 @@ use allclear::{
         event::{Body, GuardState, Health, Outcome},
         phase::Phase,
         recovery::{Milestone, Recovered},
+        said::Said,
         sample::{Gap, Reading},
         time::{Moment, Span},
     },
@@ -101,7 +102,7 @@ fn a_fault_that_may_not_have_been_made_is_settled_by_faults_gone() {
     let mut story = Story::baseline();
     story.say(Body::FaultFailed {
         fault: fault(),
-        why: "timed out".into(),
+        why: Said::as_it_is("timed out"),
     });
     assert!(matches!(
         story.view().faults[0].state,

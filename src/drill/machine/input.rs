@@ -7,6 +7,7 @@ use crate::{
         ids::FaultId,
         phase::Cause,
         recovery::{Leftover, StepId},
+        said::Said,
         sheet::Verdict,
         time::Span,
     },
@@ -43,11 +44,11 @@ pub enum Input {
     /// A fault is about to be made; its intent is durable.
     FaultIntended(FaultId),
     /// A fault could not be made, or it is not known whether it was.
-    FaultFailed(FaultId, String),
+    FaultFailed(FaultId, Said),
     /// A fault was read back as gone.
     FaultGone(FaultId),
     /// The guard has looked; the text says what, with value, limit and count.
-    Guard(GuardState, String),
+    Guard(GuardState, Said),
     /// Someone or something wants everything put back.
     Recover(Cause),
     /// The commander wants a longer baseline.

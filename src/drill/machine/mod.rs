@@ -21,6 +21,7 @@ use crate::model::{
     ids::FaultId,
     phase::{Cause, Phase},
     plan::Purpose,
+    said::said,
     sheet::Verdict,
     time::Moment,
 };
@@ -199,7 +200,7 @@ impl Machine {
                     .collect()
             }
             Input::FaultFailed(fault, why) => {
-                let what = format!("{fault}: {why}");
+                let what = said!(why; "{fault}: {why}", "{fault}：{why}");
                 let mut effects = vec![Effect::Emit(Body::FaultFailed { fault, why })];
                 effects.extend(self.recover(Cause::InjectFailed { what }, now));
                 effects

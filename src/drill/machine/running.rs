@@ -7,6 +7,7 @@ use super::{
 use crate::model::{
     event::{Body, GuardState, Health},
     phase::Cause,
+    said::Said,
     text::Lang,
     time::{Moment, Span},
 };
@@ -60,7 +61,7 @@ impl Machine {
         (breaks_now || without >= NO_DEADMAN).then_some(Cause::DeadmanLost { ms: without.0 })
     }
 
-    pub(super) fn guard(&mut self, state: GuardState, text: String, now: Moment) -> Effects {
+    pub(super) fn guard(&mut self, state: GuardState, text: Said, now: Moment) -> Effects {
         let health = state.health;
         let mut effects = vec![Effect::Emit(Body::Guard(state))];
         let cause = match health {

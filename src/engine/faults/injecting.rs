@@ -13,6 +13,7 @@ use crate::{
         event::{Body, Period},
         ids::FaultId,
         phase::{Cause, Phase},
+        said::{Said, said},
         time::Span,
         undo::{FaultIntent, UndoFault},
     },
@@ -43,7 +44,8 @@ impl Engine {
         let made = match faults::intents(&plan, step) {
             Ok(made) => made,
             Err(error) => {
-                let what = format!("{}: {error}", step.name);
+                let (name, error) = (&step.name, error.said());
+                let what = said!(error; "{name}: {error}", "{name}：{error}");
                 return self.feed(Input::Recover(Cause::InjectFailed { what }));
             }
         };
@@ -72,7 +74,7 @@ impl Engine {
         }
     }
 
-    async fn write_intents(&mut self, intents: impl Iterator<Item = &FaultIntent>) -> Result<(), String> {
+    async fn write_intents(&mut self, intents: impl Iterator<Item = &FaultIntent>) -> Result<(), Said> {
         let mut intents: Vec<_> = intents.cloned().collect();
         let Some(last) = intents.pop() else { return Ok(()) };
         for intent in intents {
@@ -82,8 +84,8 @@ impl Engine {
         self.ledger
             .emit_durably(Body::FaultIntended(last))
             .await
-            .map_err(|e| e.to_string())?;
-        self.ledger.failure().map_or(Ok(()), |e| Err(e.to_string()))
+            .map_err(|e| e.said())?;
+        self.ledger.failure().map_or(Ok(()), |e| Err(e.said()))
     }
 
     fn make(&mut self, intent: FaultIntent, fault: Option<Fault>, action: &Action) {
@@ -134,7 +136,7 @@ impl Engine {
                 let expires = ttl.map(|t| now + t);
                 self.ledger.emit(Body::FaultLive { fault, expires });
             }
-            Err(error) => self.feed(Input::FaultFailed(fault, error.to_string())),
+            Err(error) => self.feed(Input::FaultFailed(fault, error.said())),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::{
         Done, Engine,
         recovery::{self, StepEnd},
     },
-    model::{ids::FaultId, phase::Cause, recovery::StepState, undo::FaultIntent},
+    model::{ids::FaultId, phase::Cause, recovery::StepState, said::said, undo::FaultIntent},
 };
 
 impl Engine {
@@ -41,7 +41,11 @@ impl Engine {
         }
         if end.state == StepState::Failed {
             let name = &self.plan.drill.steps[index].name;
-            let what = format!("{name}: its fault could not be stopped: {}", end.detail.en());
+            let what = said!(
+                detail = end.detail;
+                "{name}: its fault could not be stopped: {detail}",
+                "{name}：其故障未能停止：{detail}"
+            );
             self.feed(Input::Recover(Cause::InjectFailed { what }));
         }
     }

@@ -94,7 +94,7 @@ impl Engine {
         if matches!(self.machine.phase(), Phase::Preflight | Phase::Closed) {
             return;
         }
-        let text = self.guard_text(&state).en().to_owned();
+        let text = self.guard_text(&state);
         self.guard_states.insert(state.index, state.clone());
         self.feed(Input::Guard(state, text));
     }

@@ -12,6 +12,7 @@ use crate::{
     model::{
         ids::RunId,
         phase::{Cause, Phase},
+        said::{Said, said},
         sample::Peer,
         undo::UndoFault,
     },
@@ -73,15 +74,18 @@ fn led_astray<'a>(
     base: &str,
     rules: &[RuleSeen],
     faults: impl Iterator<Item = &'a Track> + Clone,
-) -> Option<String> {
+) -> Option<Said> {
     let ours = rules.iter().filter(|rule| rule.run == run.as_str());
     let mut astray = ours.filter_map(|rule| {
         let track = faults.clone().find(|t| t.intent.id.as_str() == rule.id)?;
         match &track.intent.undo {
-            UndoFault::Rule { base: made } if made != base => Some(format!(
-                "{base} and {made} lead to one instance: the rule {} was made at {made} and is seen at both",
-                rule.id
-            )),
+            UndoFault::Rule { base: made } if made != base => {
+                let id = &rule.id;
+                Some(said!(
+                    "{base} and {made} lead to one instance: the rule {id} was made at {made} and is seen at both",
+                    "{base} 与 {made} 指向同一实例：规则 {id} 建于 {made}，却在两处可见"
+                ))
+            }
             _ => None,
         }
     });
@@ -129,8 +133,9 @@ mod tests {
         assert_eq!(at_h1(&[seen(&faults[0], "beef")]), None, "of another run");
         let what = at_h1(&[seen(&faults[1], "7f3a"), seen(&faults[0], "7f3a")]).unwrap();
         assert!(
-            what.starts_with("http://h1:1 and http://h0:1 lead to one instance"),
-            "{what}"
+            what.en()
+                .starts_with("http://h1:1 and http://h0:1 lead to one instance"),
+            "{what:?}"
         );
     }
 }

@@ -204,7 +204,10 @@ pub(crate) fn events() -> Vec<Event> {
             632,
             Body::Recovering {
                 cause: Cause::Guard {
-                    what: "order-0 threads 46 > 40, 3 of 3".to_owned(),
+                    what: said!(
+                        "order-0 threads 46 > 40, 3 of 3",
+                        "order-0 threads 46 > 40，连续 3/3 次"
+                    ),
                 },
             },
         ),
@@ -277,7 +280,10 @@ pub(crate) fn events() -> Vec<Event> {
                 hypothesis: Some(Hypothesis::Falsified),
                 recovered: Recovered::Leftover,
                 cause: Some(Cause::Guard {
-                    what: "order-0 threads 46 > 40, 3 of 3".to_owned(),
+                    what: said!(
+                        "order-0 threads 46 > 40, 3 of 3",
+                        "order-0 threads 46 > 40，连续 3/3 次"
+                    ),
                 }),
                 refused: false,
                 exit: 4,

@@ -19,7 +19,7 @@ fn facts_keep_every_fault_that_was_not_read_back_as_gone() {
         605,
         Body::FaultFailed {
             fault: story::fault(),
-            why: "no answer".to_owned(),
+            why: "no answer".into(),
         },
     ));
     assert_eq!(

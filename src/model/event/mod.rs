@@ -13,6 +13,7 @@ use super::{
     ids::{FaultId, StepName},
     phase::{Cause, Phase},
     recovery::{Leftover, Milestone, StepReport},
+    said::Said,
     sample::{Query, Window},
     sheet::{Moved, RowState},
     snapshot::{BaselineLevels, Changed, Snapshot},
@@ -133,7 +134,8 @@ pub enum Body {
         /// Which.
         fault: FaultId,
         /// Why.
-        why: String,
+        #[serde(flatten, with = "super::recorded::why")]
+        why: Said,
     },
     /// What it has hit so far.
     FaultHits {

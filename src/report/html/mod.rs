@@ -112,7 +112,7 @@ impl Page<'_> {
                 span class=(class) { (word) }
             }
             @if let Some(recovering) = &self.view.recovering {
-                p { (self.pick("Recovery began", "恢复起因")) ": " (recovering.cause.describe(self.lang)) }
+                p { (self.pick("Recovery began: ", "恢复起因：")) (recovering.cause.describe(self.lang)) }
             }
             (self.list(self.pick("Refused", "拒绝"), &self.view.refused))
             dl.times {

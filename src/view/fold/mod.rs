@@ -101,7 +101,7 @@ impl RunView {
             }
             Body::FaultFailed { fault, why } => {
                 self.fault(fault).state = FaultState::Uncertain {
-                    why: harmless(why, MAX_TEXT),
+                    why: why.map(|text| harmless(text, MAX_TEXT)),
                 }
             }
             Body::FaultHits { fault, hits } => self.fault(fault).hits = Some((*hits, at)),

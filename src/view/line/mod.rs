@@ -37,8 +37,11 @@ impl Teller<'_> {
         match &event.body {
             Body::Opened(header) => self.opened(header),
             Body::TakenOver { pid, cause } => {
-                let what = self.t("taken over by process", "由进程接管");
-                format!("{what} {pid}, {}", cause.describe(self.lang))
+                let cause = cause.describe(self.lang);
+                match self.lang {
+                    Lang::En => format!("taken over by process {pid}, {cause}"),
+                    Lang::Zh => format!("由进程 {pid} 接管，{cause}"),
+                }
             }
             Body::DeadmanReady { pid } => {
                 format!("{} {pid}", self.t("deadman ready, process", "替补守护就绪, 进程"))
@@ -98,10 +101,14 @@ impl Teller<'_> {
             }
             Body::FaultFailed { fault, why } => {
                 let failed = self.t(
-                    "not made, or not known whether it was:",
-                    "未注入, 或不知是否注入:",
+                    "not made, or not known whether it was: ",
+                    "未注入，或不知是否注入：",
                 );
-                format!("{} {fault} {failed} {why}", self.t("fault", "故障"))
+                format!(
+                    "{} {fault} {failed}{}",
+                    self.t("fault", "故障"),
+                    why.get(self.lang)
+                )
             }
             Body::FaultHits { fault, hits } => {
                 format!(
@@ -134,8 +141,8 @@ impl Teller<'_> {
             }
             Body::Recovering { cause } => {
                 format!(
-                    "{}, {}",
-                    self.t("recovery begins", "开始恢复"),
+                    "{}{}",
+                    self.t("recovery begins, ", "开始恢复，"),
                     cause.describe(self.lang)
                 )
             }

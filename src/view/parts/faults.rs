@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::{
     event::Hits,
     ids::{FaultId, InstanceName, StepName},
+    said::Said,
     time::Moment,
 };
 
@@ -52,7 +53,8 @@ pub enum FaultState {
     /// It could not be made, or it is not known whether it was. It counts as live until it is read back as gone.
     Uncertain {
         /// Why.
-        why: String,
+        #[serde(flatten, with = "crate::model::recorded::why")]
+        why: Said,
     },
     /// Read back as gone.
     Gone,

@@ -4,6 +4,7 @@ use allclear::model::{
     event::*,
     phase::{Cause, Phase},
     recovery::*,
+    said::Said,
     sheet::{Hypothesis, Verdict},
     time::{Moment, Span},
 };
@@ -34,7 +35,10 @@ impl Story {
                 hypothesis: Some(Hypothesis::Falsified),
                 recovered: Recovered::Leftover,
                 cause: Some(Cause::Guard {
-                    what: "order-0 order_threads_busy 46 > 40, 3 of 3".into(),
+                    what: Said::new(
+                        "order-0 order_threads_busy 46 > 40, 3 of 3",
+                        "order-0 order_threads_busy 46 > 40，连续 3/3 次",
+                    ),
                 }),
                 refused: false,
                 exit: 4,

@@ -17,7 +17,10 @@ impl Story {
         s.guard(3, 46.0, -6.0, 3, Health::Broken)
             .say(Body::Recovering {
                 cause: Cause::Guard {
-                    what: "order-0 order_threads_busy 46 > 40, 3 of 3".into(),
+                    what: Said::new(
+                        "order-0 order_threads_busy 46 > 40, 3 of 3",
+                        "order-0 order_threads_busy 46 > 40，连续 3/3 次",
+                    ),
                 },
             })
             .phase(Phase::Recovering, None)

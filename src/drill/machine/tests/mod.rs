@@ -279,7 +279,7 @@ fn a_keeper_after_many_deaths_stops_the_faults_first_and_pauses_then() {
 #[test]
 fn a_surprise_among_the_targets_aborts_and_puts_everything_back() {
     let mut m = running();
-    let what = "order-9 has joined job `order`".to_owned();
+    let what = "order-9 has joined job `order`".into();
     let effects = m.step(Input::Recover(Cause::Targets { what }), at(65));
     let stop = Effect::Recover {
         step: StepId::Faults,
