@@ -13,6 +13,7 @@ use allclear::{
     model::{
         event::{Body, Event},
         plan::Plan,
+        said::Said,
         secret::Secrets,
         time::Moment,
     },
@@ -48,7 +49,7 @@ fn main() {
     let run = state.create_run(&plan, &Secrets::none()).expect("the run");
     let (mut journal, _) = Journal::open(&run).expect("the journal");
     measure("append, durable", 1..=DURABLE, &mut journal, |n| {
-        Body::Warning(format!("event {n}"))
+        Body::Warning(Said::as_it_is(format!("event {n}")))
     });
     let first = DURABLE + 1;
     measure("append, reading", first..=DURABLE + READINGS, &mut journal, |n| {

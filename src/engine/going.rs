@@ -12,7 +12,7 @@ use crate::{
     model::{
         event::{Body, Outcome},
         phase::{Cause, Phase},
-        said::Said,
+        said::{Said, said},
     },
 };
 
@@ -84,7 +84,7 @@ impl Engine {
                 JournalError::TooLong { .. } | JournalError::NotReadable { .. }
             ) {
                 // The journal itself is well: it can say what it lacks, and nobody has to miss it in vain.
-                self.ledger.emit(Body::Warning(error.to_string()));
+                self.ledger.emit(Body::Warning(error.said()));
             }
             self.journal_failed(&error.said());
         }
@@ -118,8 +118,8 @@ impl Engine {
             if let Err(error) = ended
                 && error.is_panic()
             {
-                self.ledger
-                    .emit(Body::Warning(format!("a defect of allclear: {error}")));
+                let what = said!("a defect of allclear: {error}", "allclear 自身缺陷：{error}");
+                self.ledger.emit(Body::Warning(what));
             }
         }
     }

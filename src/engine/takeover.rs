@@ -52,7 +52,7 @@ impl Engine {
         self.groups.inherit(&facts);
         if touched {
             self.meters = meters::Meters::open(&self.plan, &self.secrets)
-                .inspect_err(|error| self.ledger.emit(Body::Warning(error.to_string())))
+                .inspect_err(|error| self.ledger.emit(Body::Warning(Said::as_it_is(error.to_string()))))
                 .ok();
             self.start_meters();
         }

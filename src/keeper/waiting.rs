@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use crate::{
     journal::{self, Clock, KeeperLock, RunDir},
-    model::event::{Body, Event},
+    model::{
+        event::{Body, Event},
+        said::{Said, said},
+    },
     view::RunView,
     wire::{Hello, Hub, Server, StateAt},
 };
@@ -70,11 +73,10 @@ async fn show(run: &RunDir, keeper: u32) -> Option<Server> {
     Some(server)
 }
 
-fn why(keeper: u32) -> String {
-    format!(
-        "the keeper (process {keeper}) was killed because it hung, and does not die: it sleeps in a system call and holds the run. \
-         Nothing is put back before that call ends, then everything is; faults end at their own expiry. Look at what it waits \
-         for: cat /proc/{keeper}/stack, a disk or a network file system that does not answer"
+fn why(keeper: u32) -> Said {
+    said!(
+        "the keeper (process {keeper}) was killed because it hung, and does not die: it sleeps in a system call and holds the run. Nothing is put back before that call ends, then everything is; faults end at their own expiry. Look at what it waits for: cat /proc/{keeper}/stack, a disk or a network file system that does not answer",
+        "守护进程（进程 {keeper}）因挂起被杀死，却未退出：它睡在系统调用中，仍占着本演练。该调用结束前不会恢复任何东西，结束后全部恢复；故障到期自行失效。请查看它在等什么：cat /proc/{keeper}/stack，或无应答的磁盘、网络文件系统"
     )
 }
 
@@ -115,7 +117,7 @@ mod tests {
         let FromKeeper::State(view) = client.incoming.next().await.unwrap() else {
             panic!("no state");
         };
-        let said = &view.warnings.back().unwrap().text;
+        let said = view.warnings.back().unwrap().text.en();
         assert!(
             said.contains("process 4194304") && said.contains("does not die"),
             "{said}"

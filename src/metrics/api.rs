@@ -9,6 +9,7 @@ use super::{
 };
 use crate::model::{
     environment::Prometheus,
+    said::Said,
     sample::{Gap, SourceMs},
     secret::Secrets,
     time::Span,
@@ -59,7 +60,7 @@ impl Api {
         &self,
         query: &str,
         deadline: Instant,
-    ) -> Result<(Data, Vec<String>), MetricsError> {
+    ) -> Result<(Data, Vec<Said>), MetricsError> {
         let bytes = self
             .http
             .post("/api/v1/query", &[("query", query)], deadline)
@@ -78,7 +79,10 @@ impl Api {
             });
         }
         let notes = body.warnings.into_iter().chain(body.infos).flatten();
-        let notes = notes.take(20).map(|n| self.http.clean(&n)).collect();
+        let notes = notes
+            .take(20)
+            .map(|n| Said::as_it_is(self.http.clean(&n)))
+            .collect();
         Ok((body.data.ok_or_else(|| unreadable("no data"))?, notes))
     }
 

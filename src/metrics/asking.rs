@@ -9,6 +9,7 @@ use super::{
 };
 use crate::model::{
     dashboard::{Agg, Read},
+    said::Said,
     sample::SourceMs,
     time::Span,
 };
@@ -47,7 +48,7 @@ pub(super) struct Reply {
     pub(super) series: Vec<RawSeries>,
     pub(super) since: SourceMs,
     pub(super) summed: bool,
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<Said>,
     pub(super) partial: bool,
 }
 

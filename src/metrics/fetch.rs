@@ -6,6 +6,7 @@ use std::{
 };
 
 use crate::model::{
+    said::Said,
     sample::{Gap, Query, SourceMs},
     time::Span,
 };
@@ -32,7 +33,7 @@ pub struct Fetch {
     /// Some answer was incomplete.
     pub partial: bool,
     /// What the source said besides, cut and cleaned for a screen.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Said>,
 }
 
 /// The answer to one selector of a query.

@@ -20,6 +20,7 @@ use crate::{
     model::{
         environment::Environment,
         ids::{InstanceName, ServiceName},
+        said::{Said, said},
         sample::{Gap, Query, SourceMs},
         text::harmless,
         time::{Moment, Span},
@@ -100,7 +101,7 @@ impl Scraper {
         // Taken out while the pages borrow the rest.
         let mut known = std::mem::take(&mut self.known);
         for (target, page) in self.pages().await {
-            let series = page.and_then(|page| self.plan.read(target, &page, now));
+            let series = page.and_then(|page| self.plan.read(target, &page, now).map_err(Said::as_it_is));
             match series {
                 Ok(series) => {
                     fetch.up.push((target.id, vec![now]));
@@ -109,9 +110,12 @@ impl Scraper {
                         found[lookup].push(one);
                     }
                 }
-                Err(why) => fetch
-                    .warnings
-                    .push(format!("{} does not answer: {why}", target.instance)),
+                Err(why) => {
+                    let instance = &target.instance;
+                    fetch
+                        .warnings
+                        .push(said!(why; "{instance} does not answer: {why}", "{instance} 无应答：{why}"));
+                }
             }
         }
         self.known = known;
@@ -126,7 +130,7 @@ impl Scraper {
             // A sum without one of its instances is another sum.
             let partial = !known.is_subset(&answered);
             let problem = match series.len() {
-                _ if nobody => Some(Gap::Source(fetch.warnings.join("; "))),
+                _ if nobody => Some(Gap::Source(Said::sentences(&fetch.warnings).en().to_owned())),
                 n if n > MAX_SERIES => {
                     let text = harmless(&lookup.text, 200);
                     Some(Gap::Source(format!(
@@ -153,7 +157,7 @@ impl Scraper {
     }
 
     /// The pages of all targets, or why there is none, in the targets' order.
-    async fn pages(&self) -> Vec<(&Target, Result<String, String>)> {
+    async fn pages(&self) -> Vec<(&Target, Result<String, Said>)> {
         // Boxed one by one: as a closure of a stream, the compiler cannot show that the future may change threads.
         let pages: Vec<BoxFuture<'_, _>> = self
             .targets
@@ -163,41 +167,41 @@ impl Scraper {
         stream::iter(pages).buffered(IN_FLIGHT).collect().await
     }
 
-    async fn page(&self, target: &Target) -> Result<String, String> {
+    async fn page(&self, target: &Target) -> Result<String, Said> {
         let limit = self.every.clamp(TIMEOUT.0, TIMEOUT.1);
         let whole = async {
             let request = self.client.get(target.url.clone()).header("accept", "text/plain");
-            let response = request.send().await.map_err(|e| root_cause(&e))?;
+            let response = request.send().await.map_err(|e| Said::as_it_is(root_cause(&e)))?;
             if response.status() != reqwest::StatusCode::OK {
-                return Err(format!("HTTP {}", response.status().as_u16()));
+                return Err(Said::as_it_is(format!("HTTP {}", response.status().as_u16())));
             }
             if http::is_web_page(&response) {
-                return Err("a web page instead of metrics".to_owned());
+                return Err(said!("a web page instead of metrics", "是网页而非指标"));
             }
             let body = http::bounded(response, MAX_PAGE_MIB << 20).await;
             let body = body.map_err(|e| match e {
-                BodyError::TooLarge => format!("more than {MAX_PAGE_MIB} MiB"),
-                BodyError::Broken(e) => root_cause(&e),
+                BodyError::TooLarge => said!("more than {MAX_PAGE_MIB} MiB", "超过 {MAX_PAGE_MIB} MiB"),
+                BodyError::Broken(e) => Said::as_it_is(root_cause(&e)),
             })?;
-            String::from_utf8(body).map_err(|_| "its metrics are not UTF-8".to_owned())
+            String::from_utf8(body).map_err(|_| said!("its metrics are not UTF-8", "其指标不是 UTF-8"))
         };
         let page = timeout(limit.into(), whole).await;
-        let page = page.unwrap_or_else(|_| Err(format!("nothing within {limit}")));
-        page.map_err(|why| harmless(&why, 160))
+        let page = page.unwrap_or_else(|_| Err(said!("nothing within {limit}", "{limit} 内无任何应答")));
+        page.map_err(|why| why.map(|text| harmless(text, 160)))
     }
 
     pub(super) async fn probe(&mut self) -> Result<Probe, MetricsError> {
         let began = Instant::now();
         let pages = self.pages().await;
         let round_trip = Span::from(began.elapsed());
-        let silent: Vec<(InstanceName, String)> = pages
+        let silent: Vec<(InstanceName, Said)> = pages
             .into_iter()
             .filter_map(|(target, page)| Some((target.instance.clone(), page.err()?)))
             .collect();
         match silent.first() {
             Some((instance, why)) if silent.len() == self.targets.len() => Err(MetricsError::Unreachable {
                 server: instance.to_string(),
-                why: why.clone(),
+                why: why.en().to_owned(),
             }),
             _ => Ok(Probe {
                 version: None,

@@ -4,6 +4,7 @@ use super::{error::MetricsError, fetch::Fetch, prometheus, scrape, wanted::Wante
 use crate::model::{
     environment::{Environment, MetricsSource},
     ids::{InstanceName, ServiceName},
+    said::Said,
     sample::Query,
     secret::Secrets,
     time::Span,
@@ -33,7 +34,7 @@ pub struct Probe {
     /// How often there are new samples, if it could be learnt.
     pub scrape_interval: Option<Span>,
     /// Instances that did not answer their scrape, and why.
-    pub silent: Vec<(InstanceName, String)>,
+    pub silent: Vec<(InstanceName, Said)>,
 }
 
 impl Source {

@@ -36,3 +36,17 @@ macro_rules! sentence {
 
 sentence!(what, "what", "what_zh");
 sentence!(why, "why", "why_zh");
+sentence!(text, "text", "text_zh");
+
+/// A sentence of which the English text stands here, and the Chinese one elsewhere in the record.
+pub(crate) mod english_alone {
+    use super::*;
+
+    pub(crate) fn serialize<S: Serializer>(said: &Said, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(said.en())
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Said, D::Error> {
+        Ok(Said::recorded(String::deserialize(from)?, None))
+    }
+}

@@ -52,6 +52,11 @@ impl Said {
         &self.en
     }
 
+    /// The Chinese text, unless the record that it comes from is old.
+    pub(in crate::model) fn zh(&self) -> Option<&str> {
+        self.zh.as_deref()
+    }
+
     /// Whether there is nothing to say.
     pub fn is_empty(&self) -> bool {
         self.en.is_empty()

@@ -189,7 +189,7 @@ fn a_final_row_is_not_taken_back_by_a_late_reading() {
 fn the_journal_is_bounded_and_keeps_the_newest() {
     let mut story = Story::running();
     for number in 0..2 * MAX_LINES {
-        story.say(Body::Warning(format!("number {number}")));
+        story.say(Body::Warning(Said::as_it_is(format!("number {number}"))));
     }
     let view = story.view();
     assert_eq!(view.journal.len(), MAX_LINES);

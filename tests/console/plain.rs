@@ -91,16 +91,16 @@ fn what_somebody_changed_during_the_baseline_is_said_by_name_and_remarked() {
     for (lang, words) in [
         (
             Lang::En,
-            "changed during the baseline, and put back to what it is now:",
+            "changed during the baseline, and put back to what it is now: ",
         ),
-        (Lang::Zh, "静默观察期间有改动, 恢复时以现值为准:"),
+        (Lang::Zh, "静默观察期间有改动，恢复时以现值为准："),
     ] {
         let text = reported(&story, lang);
         let last = text.lines().last().unwrap();
-        assert!(last.ends_with(&format!("{words} {stands}")), "{last}");
+        assert!(last.ends_with(&format!("{words}{stands}")), "{last}");
     }
     let view = story.view();
-    let remark = &view.warnings.back().unwrap().text;
+    let remark = view.warnings.back().unwrap().text.en();
     assert!(
         remark.starts_with("changed during the baseline: order-0"),
         "{remark}"

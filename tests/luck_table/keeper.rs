@@ -190,7 +190,7 @@ impl Run {
             )),
             Body::ChangeIntended(change) => Some(format!("  {change:?}")),
             Body::MayRemain(left) => Some(format!("  remains: {left:?}")),
-            Body::Warning(text) => Some(format!("  warning: {text}")),
+            Body::Warning(text) => Some(format!("  warning: {}", text.en())),
             _ => None,
         });
         lines.collect::<Vec<_>>().join("\n")

@@ -139,7 +139,7 @@ fn remarks<'a>(
     let mut lines = vec![heading(title)];
     for remark in remarks {
         let by = remark.by.as_ref().map_or(String::new(), |by| format!("{by}: "));
-        let text = format!("{by}{}", remark.text);
+        let text = format!("{by}{}", remark.text.get(scene.lang()));
         for (index, part) in wrap(&text, width.saturating_sub(13)).into_iter().enumerate() {
             let time = if index == 0 {
                 clock(remark.wall, &scene.options.zone)

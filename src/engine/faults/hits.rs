@@ -7,6 +7,7 @@ use crate::{
         event::{Body, Hits},
         ids::FaultId,
         phase::Phase,
+        said::said,
         time::{Moment, Span},
         undo::UndoFault,
     },
@@ -97,7 +98,10 @@ impl Engine {
         let step = track.intent.step.clone();
         if self.groups.is_running(&self.plan.drill, &step) {
             track.vanished = true;
-            let what = format!("fault {fault} is gone from its injector before its step is over");
+            let what = said!(
+                "fault {fault} is gone from its injector before its step is over",
+                "步骤未结束，故障 {fault} 已不在注入器上"
+            );
             self.ledger.emit(Body::Warning(what));
         }
     }

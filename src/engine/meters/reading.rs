@@ -10,6 +10,7 @@ use crate::{
     model::{
         event::Body,
         phase::Phase,
+        said::Said,
         sample::{Query, Reading, SourceMs},
         time::Span,
     },
@@ -76,9 +77,9 @@ impl Engine {
         }
     }
 
-    fn warn_once(&mut self, warning: &str) {
-        if self.warned.insert(warning.to_owned()) {
-            self.ledger.emit(Body::Warning(warning.to_owned()));
+    fn warn_once(&mut self, warning: &Said) {
+        if self.warned.insert(warning.en().to_owned()) {
+            self.ledger.emit(Body::Warning(warning.clone()));
         }
     }
 

@@ -83,11 +83,15 @@ impl Engine {
             .emit_durably(Body::SnapshotTaken(Box::new(snapshot)))
             .await
         {
-            let why = format!("the snapshot cannot be written down: {error}");
+            let why = said!(
+                error = error.said();
+                "the snapshot cannot be written down: {error}",
+                "快照无法写下：{error}"
+            );
             match self.plan.purpose {
                 // Of two evils: a second keeper would know less, but the system is broken now.
                 Purpose::Restore => self.ledger.emit(Body::Warning(why)),
-                _ => refused.push(why),
+                _ => refused.push(why.en().to_owned()),
             }
         }
         if refused.is_empty() {

@@ -27,7 +27,7 @@ impl Inspector {
                 let found = describe(&probe);
                 for (instance, why) in &probe.silent {
                     let what = said!("metrics of {instance}", "{instance} 的指标");
-                    self.say(what, CheckOutcome::Warned, Said::as_it_is(why), None);
+                    self.say(what, CheckOutcome::Warned, why.clone(), None);
                 }
                 if probe.skew_ms.unsigned_abs() > SKEW.0 {
                     let next = Some(said!(

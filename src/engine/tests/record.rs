@@ -33,12 +33,14 @@ async fn a_record_that_is_too_long_is_told_even_while_everything_is_put_back() {
     let engine = &mut stage.engine;
     engine.take_over(Facts::default(), vec!["line 1".into()], lost());
     assert_eq!(engine.machine.phase(), Phase::Recovering);
-    engine.ledger.emit(Body::Warning("x".repeat(MAX_LINE)));
+    engine
+        .ledger
+        .emit(Body::Warning("x".repeat(MAX_LINE).as_str().into()));
     let next = || Body::Warning("next".into());
     engine.ledger.emit_durably(next()).await.unwrap();
     engine.tick();
     engine.ledger.emit_durably(next()).await.unwrap();
     let events = journal::read(&stage.run).unwrap().events;
-    let told = |e: &&Event| matches!(&e.body, Body::Warning(text) if text.contains("more than the"));
+    let told = |e: &&Event| matches!(&e.body, Body::Warning(text) if text.en().contains("more than the"));
     assert_eq!(events.iter().filter(told).count(), 1);
 }

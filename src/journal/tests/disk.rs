@@ -50,7 +50,7 @@ fn on_a_full_disk_the_ballast_gives_the_journal_its_last_words() {
     let long = "w".repeat(2000);
     let mut written = 1;
     let error = loop {
-        let event = story::at(written + 1, 1, Body::Warning(long.clone()));
+        let event = story::at(written + 1, 1, Body::Warning(long.as_str().into()));
         match journal.append(&event) {
             Ok(()) => written += 1,
             Err(e) => break e,
@@ -81,7 +81,7 @@ fn on_a_full_disk_the_ballast_gives_the_journal_its_last_words() {
 
     drop(filler);
     fs::remove_file(Path::new(&disk).join("filler")).unwrap();
-    let last = story::at(written + 1, 2, Body::Warning("room again".to_owned()));
+    let last = story::at(written + 1, 2, Body::Warning("room again".into()));
     journal.append(&last).unwrap();
     let history = without_readings(&run).unwrap();
     assert_eq!((history.events.last(), history.damage.len()), (Some(&last), 0));
@@ -98,7 +98,7 @@ fn on_a_full_disk_events_appended_together_are_kept_as_far_as_there_is_room() {
     let state = StateDir::open(Path::new(&disk).join("state")).unwrap();
     let run = state.create_run(&story::plan(), &Secrets::none()).unwrap();
     let (mut journal, _) = Journal::open(&run).unwrap();
-    let event = |seq| story::at(seq, 1, Body::Warning("w".repeat(2000)));
+    let event = |seq| story::at(seq, 1, Body::Warning("w".repeat(2000).as_str().into()));
     let events: Vec<Event> = (1..=400).map(event).collect();
     let results = journal.append_all(&events);
     let kept = results.iter().filter(|r| r.is_ok()).count();

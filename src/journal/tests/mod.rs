@@ -153,7 +153,7 @@ proptest! {
         let (mut journal, history) = Journal::open(&run).unwrap();
         prop_assert_eq!(history.damage.is_empty(), whole > 0, "{:?}: all of it is lost", history.damage);
         prop_assert_eq!(history.events.len(), whole);
-        let next = story::at(journal.last_seq() + 1, 900, Body::Warning("after".to_owned()));
+        let next = story::at(journal.last_seq() + 1, 900, Body::Warning("after".into()));
         journal.append(&next).unwrap();
         drop(journal);
         let again = without_readings(&run).unwrap();
@@ -203,7 +203,7 @@ fn events_appended_together_last_each_and_one_that_cannot_spoils_no_other() {
     let (_temp, _, run) = new_run();
     let (mut journal, _) = Journal::open(&run).unwrap();
     let mut events = story::events();
-    let long = Body::Warning("x".repeat(MAX_LINE));
+    let long = Body::Warning("x".repeat(MAX_LINE).as_str().into());
     events.insert(3, story::at(999, 0, long));
     let results = journal.append_all(&events);
     let failed: Vec<usize> = (0..results.len()).filter(|n| results[*n].is_err()).collect();
@@ -217,7 +217,11 @@ fn an_event_longer_than_a_line_is_refused() {
     let (_temp, _, run) = new_run();
     let (mut journal, _) = Journal::open(&run).unwrap();
     let error = journal
-        .append(&story::at(1, 0, Body::Warning("x".repeat(MAX_LINE))))
+        .append(&story::at(
+            1,
+            0,
+            Body::Warning("x".repeat(MAX_LINE).as_str().into()),
+        ))
         .unwrap_err();
     assert!(matches!(error, JournalError::TooLong { .. }), "{error}");
 }

@@ -25,6 +25,7 @@ use crate::{
     model::{
         event::{Body, Event, Outcome},
         phase::Cause,
+        said::said,
         time::{Moment, Span},
     },
     view::RunView,
@@ -132,8 +133,9 @@ pub async fn keep(
     let listening = tokio::spawn(listen(asks, to_engine.clone()));
     let counting = tokio::spawn(count(hub, to_engine));
     if let Some(error) = deaf {
-        ledger.emit(Body::Warning(format!(
-            "no console can attach to this keeper: {error}; everything is put back all the same"
+        ledger.emit(Body::Warning(said!(
+            "no console can attach to this keeper: {error}; everything is put back all the same",
+            "终端无法连接本守护进程：{error}；一切照常恢复"
         )));
     }
     ready();
@@ -198,13 +200,14 @@ fn pauses(ledger: &mut Ledger, takeovers: &[Moment]) -> (Span, Span) {
     let (before, after) = pace::around_the_faults(pause);
     if pause > Span::ZERO {
         let first = match before {
-            Span::ZERO => "at once".to_owned(),
-            before => format!("after {before}"),
+            Span::ZERO => said!("at once", "立即"),
+            before => said!("after {before}", "在 {before} 后"),
         };
-        let what = format!(
-            "{} keepers of this run have died one after another: this one stops the faults {first}, and waits {after} before it \
-             puts back anything else; keeper.log says why they died",
-            takeovers.len()
+        let keepers = takeovers.len();
+        let what = said!(
+            first;
+            "{keepers} keepers of this run have died one after another: this one stops the faults {first}, and waits {after} before it puts back anything else; keeper.log says why they died",
+            "本演练已有 {keepers} 个守护进程相继死亡：这一个{first}停止故障，再等 {after} 才恢复其他；死因见 keeper.log"
         );
         ledger.emit(Body::Warning(what));
     }

@@ -117,5 +117,8 @@ async fn after_many_deaths_it_is_said_why_the_run_pauses() {
     else {
         panic!("nothing was said");
     };
-    assert!(what.contains("4 keepers") && what.contains("waits 9s"), "{what}");
+    assert!(
+        what.en().contains("4 keepers") && what.en().contains("waits 9s"),
+        "{what:?}"
+    );
 }

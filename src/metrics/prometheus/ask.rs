@@ -13,6 +13,7 @@ use crate::{
         wanted::Wanted,
     },
     model::{
+        said::said,
         sample::{Gap, SourceMs},
         time::Span,
     },
@@ -147,9 +148,10 @@ impl Client {
             });
         }
         let partial = !notes.is_empty();
-        notes.push(format!(
-            "more than {MAX_RAW_SERIES} series, added up by the server: {}",
-            self.api.clean(selector)
+        let selector = self.api.clean(selector);
+        notes.push(said!(
+            "more than {MAX_RAW_SERIES} series, added up by the server: {selector}",
+            "超过 {MAX_RAW_SERIES} 个序列，由服务端求和：{selector}"
         ));
         Ok(Reply {
             series: raw_series(series, form),

@@ -152,7 +152,7 @@ impl Client {
                 series: Arc::clone(&series),
             }));
         }
-        fetch.warnings.sort();
+        fetch.warnings.sort_by(|one, other| one.en().cmp(other.en()));
         fetch.warnings.dedup();
         fetch.up = up.into_iter().collect();
         fetch

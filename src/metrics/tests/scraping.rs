@@ -23,8 +23,10 @@ use crate::model::{
     dashboard::{Agg, MatchOp, Read},
     environment::MetricsSource,
     ids::{InstanceName, ServiceName},
+    said::Said,
     sample::Gap,
     secret::Secrets,
+    text::Lang,
     time::Span,
 };
 
@@ -99,6 +101,7 @@ async fn an_instance_that_does_not_answer_is_named_and_the_others_count() {
     let [gone, slow, torn, web] = &fetch.warnings[..] else {
         panic!("{:?}", fetch.warnings)
     };
+    let [gone, slow, torn, web] = [gone, slow, torn, web].map(Said::en);
     assert!(gone.starts_with("b-gone does not answer: "), "{gone}");
     assert_eq!(slow, "c-slow does not answer: nothing within 1s");
     assert_eq!(
@@ -146,7 +149,11 @@ async fn an_endless_page_is_cut_off() {
     let environment = scraped(&[("order-0", endless.address)], Span::seconds(10));
     let mut source = Source::open(&environment, &Secrets::none()).unwrap();
     let fetch = source.fetch(&[rate("a")]).await;
-    assert_eq!(fetch.warnings, ["order-0 does not answer: more than 16 MiB"]);
+    let [warning] = &fetch.warnings[..] else {
+        panic!("{:?}", fetch.warnings)
+    };
+    assert_eq!(warning.en(), "order-0 does not answer: more than 16 MiB");
+    assert_eq!(warning.get(Lang::Zh), "order-0 无应答：超过 16 MiB");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ mod header;
 mod measured;
 mod outcome;
 mod preflight;
+mod record;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,8 @@ pub use outcome::Outcome;
 pub use preflight::{Check, CheckOutcome, ReachLine};
 
 /// One event.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(from = "record::Record<Body, String>")]
 pub struct Event {
     /// Its number in the run, from 1, without gaps.
     pub seq: u64,
@@ -200,7 +202,7 @@ pub enum Body {
         text: String,
     },
     /// Something people should see that fits nowhere else.
-    Warning(String),
+    Warning(#[serde(with = "super::recorded::english_alone")] Said),
     /// How many consoles look.
     Watching {
         /// That many.

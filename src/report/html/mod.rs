@@ -171,7 +171,7 @@ impl Page<'_> {
                         li {
                             time { (remark.wall) } " "
                             @if let Some(by) = &remark.by { b { (by) } ": " }
-                            (remark.text)
+                            (remark.text.get(self.lang))
                         }
                     } }
                 }

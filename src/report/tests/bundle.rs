@@ -86,7 +86,7 @@ fn no_secret_leaves_with_a_bundle() {
     events.pop();
     let seq = events.len() as u64 + 1;
     let leak = format!("401: bad token {SECRET}, see http://me:{SECRET}@prometheus:9090/");
-    events.push(story::at(seq, 700, Body::Warning(leak)));
+    events.push(story::at(seq, 700, Body::Warning(leak.as_str().into())));
     let run = run_of(&temp, &events, &secrets());
     fs::write(run.artifacts().join("env.txt"), format!("TOKEN={SECRET}\n")).unwrap();
 
@@ -109,6 +109,6 @@ fn no_secret_leaves_with_a_bundle() {
     let opened = OpenBundle::open(&path).unwrap();
     let history = journal::read(opened.run()).unwrap();
     assert_eq!(history.damage, [], "masked lines carry their own checksums");
-    let masked = Body::Warning("401: bad token •••, see http://me:•••@prometheus:9090/".to_owned());
+    let masked = Body::Warning("401: bad token •••, see http://me:•••@prometheus:9090/".into());
     assert_eq!(history.events.last().unwrap().body, masked);
 }

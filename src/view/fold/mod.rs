@@ -14,8 +14,9 @@ use super::{
 use crate::model::{
     event::{Body, Event, Header},
     recovery::StepReport,
+    said::{Said, said},
     sheet::RowId,
-    snapshot::{BreakerState, Snapshot},
+    snapshot::{BreakerState, Changed, Snapshot},
     text::harmless,
     time::Moment,
 };
@@ -64,12 +65,12 @@ impl RunView {
             }
             Body::SnapshotTaken(snapshot) => self.snapshot = Some(SnapshotView::of(snapshot)),
             Body::ChangedMeanwhile(changed) => {
-                for one in changed {
-                    let text = format!(
-                        "changed during the baseline: {}: {} → {}",
-                        one.what, one.before, one.now
+                for Changed { what, before, now } in changed {
+                    let text = said!(
+                        "changed during the baseline: {what}: {before} → {now}",
+                        "静默观察期间有改动：{what}：{before} → {now}"
                     );
-                    self.warn(event, harmless(&text, MAX_TEXT));
+                    self.warn(event, &text);
                 }
             }
             Body::Refused { reasons } => self.refused = reasons.clone(),
@@ -141,16 +142,16 @@ impl RunView {
                 Remark {
                     wall: event.wall,
                     by: Some(harmless(by, MAX_TEXT)),
-                    text: harmless(text, MAX_TEXT),
+                    text: Said::as_it_is(harmless(text, MAX_TEXT)),
                 },
                 MAX_REMARKS,
             ),
-            Body::Warning(text) => self.warn(event, harmless(text, MAX_TEXT)),
+            Body::Warning(text) => self.warn(event, text),
             Body::Watching { consoles } => self.watching = *consoles,
             Body::Notified {
                 whom,
                 error: Some(error),
-            } => self.warn(event, harmless(&format!("{whom}: {error}"), MAX_TEXT)),
+            } => self.warn(event, &Said::as_it_is(format!("{whom}: {error}"))),
             Body::Closed(outcome) => self.outcome = Some(outcome.clone()),
             Body::Notified { error: None, .. } | Body::ChangeIntended(_) => {}
         }
@@ -186,11 +187,11 @@ impl RunView {
         }
     }
 
-    fn warn(&mut self, event: &Event, text: String) {
+    fn warn(&mut self, event: &Event, text: &Said) {
         let remark = Remark {
             wall: event.wall,
             by: None,
-            text,
+            text: text.map(|text| harmless(text, MAX_TEXT)),
         };
         keep(&mut self.warnings, remark, MAX_REMARKS);
     }

@@ -151,7 +151,7 @@ impl Teller<'_> {
             Body::Reached { milestone, after } => format!("{} {after}", milestone.word(self.lang)),
             Body::MayRemain(left) => self.may_remain(left),
             Body::Note { by, text } => format!("{} {by}: {text}", self.t("note by", "备注")),
-            Body::Warning(text) => format!("{}: {text}", self.t("warning", "注意")),
+            Body::Warning(text) => format!("{}{}", self.t("warning: ", "注意："), text.get(self.lang)),
             Body::Watching { consoles } => {
                 format!("{} {consoles}", self.t("consoles watching:", "观看终端数:"))
             }
@@ -216,10 +216,10 @@ impl Teller<'_> {
             .map(|one| format!("{} {} → {}", one.what, one.before, one.now))
             .collect();
         let said = self.t(
-            "changed during the baseline, and put back to what it is now:",
-            "静默观察期间有改动, 恢复时以现值为准:",
+            "changed during the baseline, and put back to what it is now: ",
+            "静默观察期间有改动，恢复时以现值为准：",
         );
-        format!("{said} {}", list.join("; "))
+        format!("{said}{}", list.join(self.t("; ", "；")))
     }
 
     fn step(&self, index: usize, runs: Option<Span>) -> String {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 pub use self::{faults::*, measured::*, recovery::*};
 use crate::model::{
     phase::Phase,
+    said::Said,
     time::{Moment, Span},
 };
 
@@ -87,8 +88,9 @@ pub struct Remark {
     pub wall: Timestamp,
     /// Who, if a person.
     pub by: Option<String>,
-    /// What.
-    pub text: String,
+    /// What. A note is as it was written, in either language.
+    #[serde(flatten, with = "crate::model::recorded::text")]
+    pub text: Said,
 }
 
 /// Who watches the keeper.

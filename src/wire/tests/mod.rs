@@ -68,8 +68,7 @@ async fn keeper() -> Keeper {
 impl Keeper {
     fn publish(&self, text: &str) {
         let seq = self.seq.fetch_add(1, Ordering::SeqCst) + 1;
-        self.hub
-            .publish(&story::at(seq, 0, Body::Warning(text.to_owned())));
+        self.hub.publish(&story::at(seq, 0, Body::Warning(text.into())));
     }
 
     async fn attach(&self, read_only: bool) -> Client<String> {

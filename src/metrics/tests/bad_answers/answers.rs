@@ -9,7 +9,7 @@ use crate::{
         testing::{gauge, promql, query, rate},
         tests::serving::{error, healthy_api, json, open, prometheus, query_api, serve, success},
     },
-    model::{dashboard::Agg, sample::Gap, time::Span},
+    model::{dashboard::Agg, said::Said, sample::Gap, time::Span},
 };
 
 #[tokio::test]
@@ -47,7 +47,7 @@ async fn a_warning_makes_the_answer_partial() {
     .await;
     let fetch = fetched(&server.url(), &[rate("a")]).await;
     assert!(fetch.partial && fetch.raw[0].partial);
-    assert_eq!(fetch.warnings, ["store s3 timed [31mout"]);
+    assert_eq!(fetch.warnings, [Said::as_it_is("store s3 timed [31mout")]);
 }
 
 #[tokio::test]

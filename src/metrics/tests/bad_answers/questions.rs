@@ -9,6 +9,7 @@ use crate::{
     },
     model::{
         environment::{Auth, MetricsSource, SecretRef},
+        said::Said,
         secret::Secrets,
     },
 };
@@ -38,8 +39,8 @@ async fn above_two_thousand_series_the_server_adds_up() {
     assert!(fetch.raw[0].summed);
     assert_eq!(fetch.raw[0].series[0].samples, [(1_991_500, 42.0)]);
     assert_eq!(
-        fetch.warnings,
-        ["more than 2000 series, added up by the server: many"]
+        Said::list(&fetch.warnings).en(),
+        "more than 2000 series, added up by the server: many"
     );
     assert!(!fetch.partial, "a sum by the server is whole");
     let hits = server.hits();
