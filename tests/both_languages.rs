@@ -78,7 +78,28 @@ fn words_and_places(text: &str) -> (String, BTreeSet<String>) {
 }
 
 fn is_chinese(text: &str) -> bool {
-    text.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c))
+    text.chars().any(is_character)
+}
+
+fn is_character(c: char) -> bool {
+    ('\u{4e00}'..='\u{9fff}').contains(&c)
+}
+
+/// A half-width mark beside a Chinese word, or a blank beside a full-width mark or between two words.
+fn has_misplaced_marks(zh: &str) -> bool {
+    let half = |c| ",;:!?()".contains(c);
+    let full = |c| "，；：！？（）。、".contains(c);
+    let chars: Vec<char> = zh.chars().collect();
+    let side_by_side = chars.windows(2).any(|pair| match *pair {
+        [a, b] if half(a) || half(b) => is_character(a) || is_character(b),
+        [' ', c] | [c, ' '] => full(c),
+        _ => false,
+    });
+    let apart = chars.windows(3).any(|three| match *three {
+        [a, ' ', b] => is_character(b) && (is_character(a) || half(a)),
+        _ => false,
+    });
+    side_by_side || apart
 }
 
 #[test]
@@ -103,10 +124,11 @@ fn every_sentence_has_a_chinese_one_with_the_same_places() {
                 path.display()
             );
             assert!(!is_chinese(&words), "{}: {en:?}", path.display());
+            assert!(!has_misplaced_marks(zh), "{}: {zh:?}", path.display());
             seen += 1;
         }
     }
-    assert!(seen > 250, "only {seen} sentences found");
+    assert!(seen > 550, "only {seen} sentences found");
 }
 
 #[test]
@@ -129,7 +151,7 @@ fn without_tests(source: &str) -> &str {
 
 #[test]
 fn no_screen_shows_english_to_everybody() {
-    for folder in ["view", "console"] {
+    for folder in ["view", "console", "cli", "report/html"] {
         for (path, source) in sources(folder) {
             let english = source.contains(".en()");
             assert!(!english, "{}: `.get(lang)` is for people", path.display());

@@ -66,7 +66,7 @@ fn page(view: &RunView, header: &Header, lang: Lang) -> Vec<String> {
         String::new(),
     ];
     for why in &view.refused {
-        let why = format!("{}  {why}", lang.pick("REFUSED", "被拒绝"));
+        let why = format!("{}  {}", lang.pick("REFUSED", "被拒绝"), why.get(lang));
         lines.extend(wrapped(&why, WIDTH, 4));
     }
     // A run that never got as far as its sheet has none to show.

@@ -94,7 +94,7 @@ pub(super) enum Done {
     },
     Moved(Vec<Moved>),
     Baseline {
-        rows: Vec<(BaselineRow, Option<String>)>,
+        rows: Vec<(BaselineRow, Option<Said>)>,
         levels: Option<BaselineLevels>,
     },
 }

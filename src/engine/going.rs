@@ -101,7 +101,7 @@ impl Engine {
     fn journal_failed(&mut self, what: &Said) {
         match self.machine.phase() {
             Phase::Preflight | Phase::Baseline => {
-                let why = format!("the journal cannot be written: {}", what.en());
+                let why = said!(what; "the journal cannot be written: {what}", "日志无法写入：{what}");
                 self.feed(Input::Unfit { why });
             }
             Phase::Armed | Phase::Running => {

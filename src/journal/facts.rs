@@ -78,7 +78,7 @@ pub struct Facts {
     /// The final rows.
     pub rows: BTreeMap<RowId, RowState>,
     /// Why the run was refused.
-    pub refused: Option<Vec<String>>,
+    pub refused: Option<Vec<Said>>,
     /// How often another keeper has taken over.
     pub takeovers: u32,
     /// How the run ended.

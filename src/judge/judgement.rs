@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
-use crate::model::sheet::Verdict;
+use crate::model::{said::Said, sheet::Verdict, text::Lang};
 
 /// Which of the two periods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,10 +17,7 @@ pub enum Period {
 
 impl fmt::Display for Period {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Baseline => "baseline",
-            Self::Injection => "injection",
-        })
+        f.pad(self.word(Lang::En))
     }
 }
 
@@ -89,6 +86,44 @@ impl fmt::Display for Reason {
             Self::Below => "below",
             Self::Above => "above",
         })
+    }
+}
+
+impl Period {
+    fn word(self, lang: Lang) -> &'static str {
+        match self {
+            Self::Baseline => lang.pick("baseline", "基线"),
+            Self::Injection => lang.pick("injection", "注入期"),
+        }
+    }
+}
+
+impl Reason {
+    /// The same in both languages.
+    pub fn said(&self) -> Said {
+        let zh = match self {
+            Self::FewWindows { period, usable } => {
+                format!("{}数据不足：可用窗口 {usable} 个", period.word(Lang::Zh))
+            }
+            Self::FewObservations { period, observations } => {
+                format!(
+                    "{}数据不足：该分位数仅 {observations} 个观测",
+                    period.word(Lang::Zh)
+                )
+            }
+            Self::NoRelativeChange => "无相对变化：基线为零、太稀疏或有正有负".to_owned(),
+            Self::NoBound => "无界限可判".to_owned(),
+            Self::WrongDirection => "方向相反".to_owned(),
+            Self::MovedAsDeclared => "变动符合声明".to_owned(),
+            Self::NoDetectableMove => "无可分辨的变动".to_owned(),
+            Self::Straddles => "跨越界限".to_owned(),
+            Self::Inside => "在界限内".to_owned(),
+            Self::TooSmall => "变动太小".to_owned(),
+            Self::TooLarge => "变动太大".to_owned(),
+            Self::Below => "低于界限".to_owned(),
+            Self::Above => "高于界限".to_owned(),
+        };
+        Said::new(self.to_string(), zh)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::said::Said;
+use super::{said::Said, text::Lang};
 
 /// A sentence.
 macro_rules! sentence {
@@ -38,6 +38,66 @@ sentence!(what, "what", "what_zh");
 sentence!(why, "why", "why_zh");
 sentence!(text, "text", "text_zh");
 
+/// Several sentences: their texts in each language in the same order.
+macro_rules! sentences {
+    ($name:ident, $en:literal, $zh:literal $(, $default:ident)?) => {
+        pub(crate) mod $name {
+            use super::*;
+
+            #[derive(Serialize, Deserialize)]
+            struct Record {
+                #[serde(rename = $en $(, $default)?)]
+                en: Vec<String>,
+                #[serde(rename = $zh, default, skip_serializing_if = "Vec::is_empty")]
+                zh: Vec<String>,
+            }
+
+            pub(crate) fn serialize<S: Serializer>(all: &[Said], to: S) -> Result<S::Ok, S::Error> {
+                let texts = |lang| all.iter().map(|said| said.get(lang).to_owned()).collect();
+                let english_alone = all.iter().all(|said| said.zh().is_none());
+                let record = Record {
+                    en: texts(Lang::En),
+                    zh: if english_alone { Vec::new() } else { texts(Lang::Zh) },
+                };
+                record.serialize(to)
+            }
+
+            pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Said>, D::Error> {
+                let Record { en, zh } = Record::deserialize(from)?;
+                let mut zh = zh.into_iter();
+                Ok(en.into_iter().map(|en| Said::recorded(en, zh.next())).collect())
+            }
+        }
+    };
+}
+
+sentences!(reasons, "reasons", "reasons_zh");
+sentences!(refused, "refused", "refused_zh");
+sentences!(cannot_arm, "cannot_arm", "cannot_arm_zh", default);
+
+/// `why` of something that may need none.
+pub(crate) mod why_if_any {
+    use super::*;
+
+    #[derive(Serialize, Deserialize)]
+    struct Record {
+        why: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why_zh: Option<String>,
+    }
+
+    pub(crate) fn serialize<S: Serializer>(said: &Option<Said>, to: S) -> Result<S::Ok, S::Error> {
+        let said = said.clone().map(Said::into_recorded);
+        let (why, why_zh) = said.map_or((None, None), |(why, zh)| (Some(why), zh));
+        Record { why, why_zh }.serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Said>, D::Error> {
+        let Record { why, why_zh } = Record::deserialize(from)?;
+        Ok(why.map(|why| Said::recorded(why, why_zh)))
+    }
+}
+
 /// A sentence of which the English text stands here, and the Chinese one elsewhere in the record.
 pub(crate) mod english_alone {
     use super::*;
@@ -48,5 +108,52 @@ pub(crate) mod english_alone {
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Said, D::Error> {
         Ok(Said::recorded(String::deserialize(from)?, None))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::said::said;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Refusal {
+        #[serde(flatten, with = "super::reasons")]
+        reasons: Vec<Said>,
+        #[serde(flatten, with = "super::why_if_any")]
+        why: Option<Said>,
+        n: u64,
+    }
+
+    #[test]
+    fn sentences_stand_in_two_lists_of_one_order() {
+        let refusal = Refusal {
+            reasons: vec![said!("too thin", "数据不足"), Said::as_it_is("HTTP 403")],
+            why: Some(said!("it moves", "有变动")),
+            n: 7,
+        };
+        let record = serde_json::to_value(&refusal).unwrap();
+        let expected = json!({
+            "reasons": ["too thin", "HTTP 403"], "reasons_zh": ["数据不足", "HTTP 403"],
+            "why": "it moves", "why_zh": "有变动", "n": 7,
+        });
+        assert_eq!(record, expected);
+        assert_eq!(serde_json::from_value::<Refusal>(record).unwrap(), refusal);
+    }
+
+    #[test]
+    fn a_record_of_a_version_without_chinese_is_read_and_written_as_it_was() {
+        for old in [
+            r#"{"reasons":["too thin"],"why":"it moves","n":7}"#,
+            r#"{"reasons":[],"why":null,"n":7}"#,
+        ] {
+            let refusal: Refusal = serde_json::from_str(old).unwrap();
+            let in_chinese = refusal.reasons.first().map(|said| said.get(Lang::Zh));
+            assert!(in_chinese.is_none_or(|text| text == "too thin"));
+            assert_eq!(serde_json::to_string(&refusal).unwrap(), old);
+        }
+        assert!(serde_json::from_str::<Refusal>(r#"{"n":7}"#).is_err());
     }
 }

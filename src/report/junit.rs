@@ -4,6 +4,7 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::{
     model::{
+        said::Said,
         sheet::Verdict,
         text::{Lang, harmless},
     },
@@ -76,7 +77,11 @@ fn end_status(view: &RunView) -> TestCaseStatus {
     match view.ending() {
         Some(Ending::AllClear) => TestCaseStatus::success(),
         Some(Ending::Untouched) => not(NonSuccessKind::Error, "STOPPED", "nothing was injected"),
-        Some(Ending::Refused) => not(NonSuccessKind::Error, "REFUSED", &view.refused.join("; ")),
+        Some(Ending::Refused) => not(
+            NonSuccessKind::Error,
+            "REFUSED",
+            Said::sentences(&view.refused).en(),
+        ),
         Some(Ending::Leftover) => not(NonSuccessKind::Failure, "LEFTOVER", &left.join("; ")),
         Some(Ending::Unknown) => not(NonSuccessKind::Failure, "UNKNOWN", &left.join("; ")),
         Some(Ending::Contradicted { live }) => {

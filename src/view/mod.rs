@@ -26,6 +26,7 @@ use crate::model::{
     ids::InstanceName,
     phase::{Cause, Phase},
     recovery::{Leftover, Milestone, Recovered},
+    said::Said,
     sample::Query,
     sheet::{RowId, Verdict},
     time::{Moment, Span},
@@ -78,10 +79,11 @@ pub struct RunView {
     /// What recovery may change, counted.
     pub snapshot: Option<SnapshotView>,
     /// Why the run was refused.
-    pub refused: Vec<String>,
+    #[serde(flatten, with = "crate::model::recorded::refused")]
+    pub refused: Vec<Said>,
     /// Why the baseline is not fit to arm on, until it is extended.
-    #[serde(default)]
-    pub cannot_arm: Vec<String>,
+    #[serde(flatten, with = "crate::model::recorded::cannot_arm")]
+    pub cannot_arm: Vec<Said>,
     /// When recovery began, and why.
     pub recovering: Option<RecoveringView>,
     /// The steps of recovery that have reported, in their fixed order.

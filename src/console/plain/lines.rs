@@ -168,6 +168,7 @@ impl<W: Write> Plain<W> {
             writeln!(self.out, "{}", times.join("   "))?;
         }
         for reason in &self.view.refused {
+            let reason = reason.get(self.options.lang);
             writeln!(self.out, "! {}", harmless(reason, MAX_COMMAND))?;
         }
         for fault in self.view.live_faults() {

@@ -59,14 +59,15 @@ fn arming(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
     if scene.view.cannot_arm.is_empty() {
         return vec![forecast(scene).cut_to(width)];
     }
-    let words = scene.t("CANNOT ARM: e extends, r ends it", "不能发起: e 延长, r 结束");
+    let words = scene.t("CANNOT ARM: e extends, r ends it", "不能发起：e 延长，r 结束");
     let mut lines = vec![Strip::of(Role::Look, " ! ").text(Role::Look, words)];
     for reason in scene.view.cannot_arm.iter().take(REASONS) {
+        let reason = reason.get(scene.lang());
         lines.push(Strip::default().gap(3).text(Role::Plain, reason).cut_to(width));
     }
     if scene.view.cannot_arm.len() > REASONS {
         let count = scene.view.cannot_arm.len() - REASONS;
-        let words = scene.t("more reasons, see 4", "条其他原因, 见 4");
+        let words = scene.t("more reasons, see 4", "条其他原因，见 4");
         lines.push(
             Strip::default()
                 .gap(3)
@@ -169,7 +170,7 @@ impl Columns {
             .col(role, state.word(scene.lang()), STATE)
             .col(age_role, age, AGE);
         match (self.why, why) {
-            (Some(cells), Some(why)) => strip.col(Role::Dim, why, cells),
+            (Some(cells), Some(why)) => strip.col(Role::Dim, why.get(scene.lang()), cells),
             _ => strip,
         }
         .cut_to(self.width)

@@ -83,7 +83,7 @@ fn hypothesis(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
 fn reasons(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
     let mut lines = Vec::new();
     for reason in &scene.view.refused {
-        for (index, part) in wrap(reason, width.saturating_sub(4))
+        for (index, part) in wrap(reason.get(scene.lang()), width.saturating_sub(4))
             .into_iter()
             .enumerate()
             .take(3)

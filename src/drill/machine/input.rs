@@ -21,19 +21,19 @@ pub enum Input {
     /// Preflight is over; any reason refuses the run.
     PreflightDone {
         /// Why the run may not start.
-        refused: Vec<String>,
+        refused: Vec<Said>,
     },
     /// The baseline has been judged.
     BaselineJudged {
         /// Why it is not fit to arm on.
-        blockers: Vec<String>,
+        blockers: Vec<Said>,
     },
     /// What recovery may change has been read again; the snapshot is as new as that.
     ReadAgain {
         /// Which look, of [`Effect::ReadAgain`](super::Effect::ReadAgain).
         look: u32,
         /// Why the run may not be armed.
-        blockers: Vec<String>,
+        blockers: Vec<Said>,
     },
     /// Nobody looked for a while: the machine slept, or the keeper hung.
     Slept,
@@ -74,7 +74,7 @@ pub enum Input {
     /// Nothing was touched yet, and nothing may be.
     Unfit {
         /// Why.
-        why: String,
+        why: Said,
     },
     /// The last read of everything recovery may have changed or missed.
     FinalRead {

@@ -7,8 +7,7 @@ use super::{
 use crate::model::{
     event::{Body, GuardState, Health},
     phase::Cause,
-    said::Said,
-    text::Lang,
+    said::{Said, said},
     time::{Moment, Span},
 };
 
@@ -75,8 +74,12 @@ impl Machine {
             }
             // Nothing was touched yet: a system that is not steady by itself is no system to drill on.
             (Some(cause), State::Baseline { .. }) => {
-                let why = cause.describe(Lang::En);
-                effects.extend(self.refuse(vec![format!("the steady state does not hold by itself: {why}")]));
+                let why = said!(
+                    why = cause.said();
+                    "the steady state does not hold by itself: {why}",
+                    "稳态自身不成立：{why}"
+                );
+                effects.extend(self.refuse(vec![why]));
             }
             _ => {}
         }

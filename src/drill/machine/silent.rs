@@ -10,6 +10,7 @@ use crate::{
         event::Body,
         phase::{Cause, Phase},
         plan::Purpose,
+        said::{Said, said},
         time::{Moment, Span},
     },
 };
@@ -21,7 +22,7 @@ const DEADMAN_PATIENCE: Span = Span::seconds(30);
 const COMMANDER_PATIENCE: Span = Span::seconds(30 * 60);
 
 impl Machine {
-    pub(super) fn preflight_done(&mut self, refused: Vec<String>, now: Moment) -> Effects {
+    pub(super) fn preflight_done(&mut self, refused: Vec<Said>, now: Moment) -> Effects {
         if !matches!(self.state, State::Preflight) {
             return Vec::new();
         }
@@ -41,7 +42,7 @@ impl Machine {
         vec![phase(Phase::Baseline, Some(until)), Effect::RestartGuard]
     }
 
-    pub(super) fn refuse(&mut self, reasons: Vec<String>) -> Effects {
+    pub(super) fn refuse(&mut self, reasons: Vec<Said>) -> Effects {
         self.state = State::Closed;
         vec![
             Effect::Emit(Body::Refused { reasons }),
@@ -62,7 +63,7 @@ impl Machine {
         }
     }
 
-    pub(super) fn baseline_judged(&mut self, blockers: Vec<String>) -> Effects {
+    pub(super) fn baseline_judged(&mut self, blockers: Vec<Said>) -> Effects {
         let State::Baseline {
             silence: silence @ Silence::Judged,
             ..
@@ -83,7 +84,7 @@ impl Machine {
         matches!(self.state, State::Baseline { silence: Silence::ReadingAgain { look: wanted }, .. } if wanted == look)
     }
 
-    pub(super) fn read_again(&mut self, look: u32, blockers: Vec<String>, now: Moment) -> Effects {
+    pub(super) fn read_again(&mut self, look: u32, blockers: Vec<Said>, now: Moment) -> Effects {
         if !self.awaits(look) {
             return Vec::new();
         }
@@ -97,7 +98,7 @@ impl Machine {
     }
 
     /// A commander can extend the baseline; without one, the run ends here.
-    fn cannot_arm(&mut self, reasons: Vec<String>) -> Effects {
+    fn cannot_arm(&mut self, reasons: Vec<Said>) -> Effects {
         if !self.attended {
             return self.refuse(reasons);
         }
@@ -137,8 +138,9 @@ impl Machine {
                 vec![Effect::JudgeBaseline]
             }
             State::Armed { since } if now.since(*since) >= DEADMAN_PATIENCE => {
-                let why = format!(
-                    "no deadman could be started within {DEADMAN_PATIENCE}: nothing is injected without one"
+                let why = said!(
+                    "no deadman could be started within {DEADMAN_PATIENCE}: nothing is injected without one",
+                    "{DEADMAN_PATIENCE} 内未能启动替补守护：没有它不注入任何故障"
                 );
                 self.refuse(vec![why])
             }
@@ -146,8 +148,9 @@ impl Machine {
                 until,
                 silence: Silence::Judged | Silence::ReadingAgain { .. },
             } if now.since(*until) >= COMMANDER_PATIENCE => {
-                let why = format!(
-                    "the baseline was not fit to arm on, and nobody extended it within {COMMANDER_PATIENCE}"
+                let why = said!(
+                    "the baseline was not fit to arm on, and nobody extended it within {COMMANDER_PATIENCE}",
+                    "基线不满足发起条件，且 {COMMANDER_PATIENCE} 内无人延长"
                 );
                 self.refuse(vec![why])
             }

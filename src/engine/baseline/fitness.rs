@@ -7,7 +7,8 @@ use crate::{
     model::{
         dashboard::Read,
         event::{BaselineRow, Period, Steadiness},
-        sample::Query,
+        said::{Said, said},
+        sample::{Gap, Query},
     },
 };
 
@@ -18,7 +19,7 @@ pub struct Prepared {
     windows: Windows,
     halves: [Windows; 2],
     usable: usize,
-    last_gap: Option<String>,
+    last_gap: Option<Said>,
     uses: Vec<Use>,
     elapsed: bool,
 }
@@ -44,7 +45,7 @@ pub fn prepare(bench: &Bench<'_>, query: &Query, elapsed: bool) -> Prepared {
             .iter()
             .rev()
             .find_map(|w| w.numbers.as_ref().err())
-            .map(ToString::to_string),
+            .map(Gap::said),
         uses: uses(bench, query),
         elapsed,
     }
@@ -52,11 +53,13 @@ pub fn prepare(bench: &Bench<'_>, query: &Query, elapsed: bool) -> Prepared {
 
 impl Prepared {
     /// The row as it stands, and why it cannot be armed on, if it cannot.
-    pub fn judge(self) -> (BaselineRow, Option<String>) {
+    pub fn judge(self) -> (BaselineRow, Option<Said>) {
         let can_show = detectable(&self.windows, &self.uses);
         let (state, why) = self.fitness(can_show);
-        let blocks = matches!(state, Steadiness::Unsteady | Steadiness::TooThin)
-            .then(|| format!("{}: {}", self.query, why.clone().unwrap_or_default()));
+        let blocks = matches!(state, Steadiness::Unsteady | Steadiness::TooThin).then(|| {
+            let (query, why) = (&self.query, why.clone().unwrap_or_else(|| Said::as_it_is("")));
+            said!(why; "{query}: {why}", "{query}：{why}")
+        });
         let [half1, half2] = self
             .halves
             .each_ref()
@@ -74,22 +77,27 @@ impl Prepared {
     }
 
     /// A bound below what the baseline can show will mostly end UNDECIDED: said before the start, not after it.
-    fn too_coarse(&self, sdc: Option<f64>) -> Option<String> {
+    fn too_coarse(&self, sdc: Option<f64>) -> Option<Said> {
         let level = judge::level(&self.windows)?;
         let smallest = self
             .uses
             .iter()
             .filter_map(|u| u.expect.smallest_bound(level))
             .reduce(f64::min)?;
-        (smallest < sdc?)
-            .then(|| "its bound is smaller than what can be shown: it will mostly end UNDECIDED".into())
+        (smallest < sdc?).then(|| {
+            said!(
+                "its bound is smaller than what can be shown: it will mostly end UNDECIDED",
+                "其界限小于可分辨的变化：多半会以未定告终"
+            )
+        })
     }
 
-    fn fitness(&self, sdc: Option<f64>) -> (Steadiness, Option<String>) {
+    fn fitness(&self, sdc: Option<f64>) -> (Steadiness, Option<Said>) {
         if let Some(thin) = judge::too_thin(&self.windows) {
+            let thin = thin.said();
             let why = match &self.last_gap {
-                Some(gap) => format!("{thin}; last: {gap}"),
-                None => thin.to_string(),
+                Some(gap) => said!(thin, gap; "{thin}; last: {gap}", "{thin}；最近一次：{gap}"),
+                None => thin,
             };
             return (
                 if self.elapsed {
@@ -108,11 +116,17 @@ impl Prepared {
         match (refused, moving) {
             (true, _) => (
                 Steadiness::Unsteady,
-                Some("it moves by itself: drift or step in the baseline".into()),
+                Some(said!(
+                    "it moves by itself: drift or step in the baseline",
+                    "自身在变动：基线有漂移或台阶"
+                )),
             ),
             (false, true) => (
                 Steadiness::Moving,
-                Some("it moves, by less than its row cares for".into()),
+                Some(said!(
+                    "it moves, by less than its row cares for",
+                    "有变动，但小于该行关注的幅度"
+                )),
             ),
             (false, false) => (Steadiness::Steady, self.too_coarse(sdc)),
         }

@@ -6,6 +6,7 @@ use crate::{
     model::{
         drill::Limit,
         event::{BaselineRow, Body, Period},
+        said::{Said, said},
         sample::Query,
         snapshot::BaselineLevels,
         time::Span,
@@ -62,7 +63,7 @@ impl Engine {
 
     pub(in crate::engine) fn baseline_judged(
         &mut self,
-        rows: Vec<(BaselineRow, Option<String>)>,
+        rows: Vec<(BaselineRow, Option<Said>)>,
         levels: Option<BaselineLevels>,
     ) {
         self.judging_baseline = false;
@@ -79,7 +80,7 @@ impl Engine {
     }
 
     /// Hypotheses that compare with a baseline level that there is none of: they could never break.
-    fn relative_limits_without_level(&self) -> Vec<String> {
+    fn relative_limits_without_level(&self) -> Vec<Said> {
         let relative = self
             .plan
             .drill
@@ -90,7 +91,12 @@ impl Engine {
         relative
             .map(|h| Query::new(&h.metric, h.scope.as_ref()))
             .filter(|q| !self.baseline.levels.contains_key(q))
-            .map(|q| format!("guard {}: its baseline has no level to stay near", q.metric))
+            .map(|Query { metric, .. }| {
+                said!(
+                    "guard {metric}: its baseline has no level to stay near",
+                    "守护 {metric}：其基线没有可参照的水平"
+                )
+            })
             .collect()
     }
 

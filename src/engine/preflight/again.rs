@@ -8,7 +8,11 @@ use crate::{
         Done, Engine,
         recovery::{self, Again},
     },
-    model::{event::Body, snapshot::Snapshot},
+    model::{
+        event::Body,
+        said::{Said, said},
+        snapshot::Snapshot,
+    },
 };
 
 impl Engine {
@@ -45,7 +49,7 @@ impl Engine {
 
     /// Makes it the snapshot that counts, here and in the journal; or says why it does not. A record that failed may be in the
     /// file nevertheless, or come into it later: then the journal's last snapshot may be another one than ours.
-    async fn counts_from_here(&mut self, snapshot: Arc<Snapshot>) -> Option<String> {
+    async fn counts_from_here(&mut self, snapshot: Arc<Snapshot>) -> Option<Said> {
         let taken = Body::SnapshotTaken(Box::new(Snapshot::clone(&snapshot)));
         let written = self.ledger.emit_durably(taken).await;
         self.another_snapshot = written.is_err();
@@ -54,7 +58,11 @@ impl Engine {
                 self.snapshot = snapshot;
                 None
             }
-            Err(error) => Some(format!("the snapshot cannot be written down: {error}")),
+            Err(error) => Some(said!(
+                error = error.said();
+                "the snapshot cannot be written down: {error}",
+                "快照无法写下：{error}"
+            )),
         }
     }
 }

@@ -36,7 +36,7 @@ pub(super) struct Found {
     meters: Option<Meters>,
     snapshot: Snapshot,
     reach: Vec<ReachLine>,
-    refused: Vec<String>,
+    refused: Vec<Said>,
     /// What cannot be known to the end: of a restore alone, since a drill refuses.
     unknown: Vec<Leftover>,
 }
@@ -91,7 +91,7 @@ impl Engine {
             match self.plan.purpose {
                 // Of two evils: a second keeper would know less, but the system is broken now.
                 Purpose::Restore => self.ledger.emit(Body::Warning(why)),
-                _ => refused.push(why.en().to_owned()),
+                _ => refused.push(why),
             }
         }
         if refused.is_empty() {
@@ -115,7 +115,7 @@ struct Inspector {
     plan: Arc<Plan>,
     drivers: Arc<Drivers>,
     done: mpsc::UnboundedSender<Done>,
-    refused: Vec<String>,
+    refused: Vec<Said>,
 }
 
 impl Inspector {
@@ -177,10 +177,12 @@ impl Inspector {
 
     fn check(&mut self, check: Check) {
         if check.outcome == CheckOutcome::Refused {
-            let next = check.next.as_ref();
-            let next = next.map(|n| format!("; {}", n.en())).unwrap_or_default();
-            self.refused
-                .push(format!("{}: {}{next}", check.what.en(), check.found.en()));
+            let (what, found) = (&check.what, &check.found);
+            let reason = said!(what, found; "{what}: {found}", "{what}：{found}");
+            self.refused.push(match &check.next {
+                Some(next) => reason.and(next),
+                None => reason,
+            });
         }
         let _ = self.done.send(Done::Check(check));
     }

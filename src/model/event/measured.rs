@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::sample::{Query, Reading};
+use crate::model::{
+    said::Said,
+    sample::{Query, Reading},
+};
 
 /// The period a window belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -32,7 +35,8 @@ pub struct BaselineRow {
     /// Whether it is steady.
     pub state: Steadiness,
     /// Why it is not, or why there is nothing.
-    pub why: Option<String>,
+    #[serde(flatten, with = "crate::model::recorded::why_if_any")]
+    pub why: Option<Said>,
 }
 
 /// Whether a baseline row is fit for judging.

@@ -90,7 +90,8 @@ pub enum Body {
     /// The run was refused; nothing was touched.
     Refused {
         /// Why, one line each.
-        reasons: Vec<String>,
+        #[serde(flatten, with = "super::recorded::reasons")]
+        reasons: Vec<Said>,
     },
 
     /// A baseline row as it stands.
@@ -103,7 +104,8 @@ pub enum Body {
     /// The baseline is not fit to arm on; a commander can extend it.
     CannotArm {
         /// Why, one line each.
-        reasons: Vec<String>,
+        #[serde(flatten, with = "super::recorded::reasons")]
+        reasons: Vec<Said>,
     },
     /// The baseline is over: levels and detectable changes are frozen.
     Frozen(BaselineLevels),

@@ -104,6 +104,7 @@ impl Page<'_> {
     fn result(&self) -> Markup {
         let hypothesis = self.view.outcome.as_ref().and_then(|o| o.hypothesis);
         let (word, class) = self.ending();
+        let refused: Vec<&str> = self.view.refused.iter().map(|why| why.get(self.lang)).collect();
         html! {
             div.result {
                 span class=(held_class(hypothesis)) {
@@ -114,7 +115,7 @@ impl Page<'_> {
             @if let Some(recovering) = &self.view.recovering {
                 p { (self.pick("Recovery began: ", "恢复起因：")) (recovering.cause.describe(self.lang)) }
             }
-            (self.list(self.pick("Refused", "拒绝"), &self.view.refused))
+            (self.list(self.pick("Refused", "拒绝"), &refused))
             dl.times {
                 @for milestone in [Milestone::FaultsGone, Milestone::UsersOk, Milestone::AllClear] {
                     dt { (milestone.word(self.lang)) }
@@ -190,12 +191,12 @@ impl Page<'_> {
         }
     }
 
-    fn list(&self, heading: &str, lines: &[String]) -> Markup {
+    fn list(&self, heading: &str, lines: &[impl AsRef<str>]) -> Markup {
         html! {
             @if !lines.is_empty() {
                 section.look {
                     h2 { (heading) }
-                    ul { @for line in lines { li { (line) } } }
+                    ul { @for line in lines { li { (line.as_ref()) } } }
                 }
             }
         }

@@ -29,7 +29,7 @@ impl Teller<'_> {
             row.state.word(self.lang),
         );
         match &row.why {
-            Some(why) => format!("{line}: {why}"),
+            Some(why) => format!("{line}{}{}", self.t(": ", "："), why.get(self.lang)),
             None => line,
         }
     }

@@ -10,6 +10,7 @@ use crate::model::{
     event::{Body, Check, Event, Header},
     phase::Phase,
     recovery::Leftover,
+    said::Said,
     snapshot::{Changed, Snapshot},
     text::{Lang, Word, harmless},
     time::{Moment, Span},
@@ -30,6 +31,10 @@ struct Teller<'a> {
 impl Teller<'_> {
     fn t<'t>(&self, en: &'t str, zh: &'t str) -> &'t str {
         self.lang.pick(en, zh)
+    }
+
+    fn sentences(&self, all: &[Said]) -> String {
+        Said::sentences(all).get(self.lang).to_owned()
     }
 
     fn tell(&self, event: &Event) -> String {
@@ -66,10 +71,16 @@ impl Teller<'_> {
             Body::Stops { tripwire, guard } => stops_line(*tripwire, *guard, self.lang),
             Body::SnapshotTaken(snapshot) => self.snapshot(snapshot),
             Body::ChangedMeanwhile(changed) => self.changed(changed),
-            Body::Refused { reasons } => format!("{}: {}", self.t("REFUSED", "拒绝"), reasons.join("; ")),
+            Body::Refused { reasons } => {
+                format!("{}{}", self.t("REFUSED: ", "拒绝："), self.sentences(reasons))
+            }
             Body::Baseline(row) => self.baseline(row),
             Body::CannotArm { reasons } => {
-                format!("{} {}", self.t("cannot arm:", "不能发起:"), reasons.join("; "))
+                format!(
+                    "{}{}",
+                    self.t("cannot arm: ", "不能发起："),
+                    self.sentences(reasons)
+                )
             }
             Body::Extended { until: end } => {
                 format!(

@@ -1,6 +1,6 @@
 //! Preflight and baseline.
 
-use allclear::model::{event::*, phase::Phase, recovery::*, snapshot::*, time::Span};
+use allclear::model::{event::*, phase::Phase, recovery::*, said::Said, snapshot::*, time::Span};
 
 use super::{
     Story,
@@ -97,7 +97,7 @@ impl Story {
                 46,
                 Some(0.02),
                 Steadiness::Moving,
-                Some("moves less than the row cares for"),
+                Some(["moves less than the row cares for", "变动小于该行所关注"]),
             ),
             (
                 "coupon_p99",
@@ -107,7 +107,7 @@ impl Story {
                 46,
                 Some(0.06),
                 Steadiness::Unsteady,
-                Some("half 2 lies 80ms above half 1"),
+                Some(["half 2 lies 80ms above half 1", "后半比前半高 80ms"]),
             ),
             (
                 "degraded_rate",
@@ -117,7 +117,7 @@ impl Story {
                 9,
                 None,
                 Steadiness::TooThin,
-                Some("9 usable windows, 20 needed"),
+                Some(["9 usable windows, 20 needed", "可用窗口 9 个，需 20 个"]),
             ),
         ];
         for (name, of, half1, half2, n, can_show, state, why) in rows {
@@ -128,7 +128,7 @@ impl Story {
                 n,
                 can_show,
                 state,
-                why: why.map(Into::into),
+                why: why.map(|[en, zh]| Said::new(en, zh)),
             }));
         }
         s.say(Body::SnapshotTaken(Box::new(Snapshot {
@@ -187,7 +187,10 @@ impl Story {
             Some(["narrow it by a scope", "请以 scope 收窄"]),
         )
         .say(Body::Refused {
-            reasons: vec!["guard: payment_backlog answers 2 series where one was meant".into()],
+            reasons: vec![Said::new(
+                "guard: payment_backlog answers 2 series where one was meant",
+                "守护：payment_backlog 应答 2 个序列，应为 1 个",
+            )],
         })
         .phase(Phase::Closed, None)
         .say(Body::Closed(Outcome {
@@ -205,8 +208,14 @@ impl Story {
         let mut s = Self::baseline();
         s.wait(136_000).say(Body::CannotArm {
             reasons: vec![
-                "coupon_p99 marked is unsteady: half 2 lies 80ms above half 1".into(),
-                "degraded_rate marked is too thin: 9 usable windows, 20 needed".into(),
+                Said::new(
+                    "coupon_p99 marked is unsteady: half 2 lies 80ms above half 1",
+                    "coupon_p99 marked 不稳：后半比前半高 80ms",
+                ),
+                Said::new(
+                    "degraded_rate marked is too thin: 9 usable windows, 20 needed",
+                    "degraded_rate marked 数据不足：可用窗口 9 个，需 20 个",
+                ),
             ],
         });
         s

@@ -67,7 +67,7 @@ fn what_changed_during_the_baseline_is_known_before_anything_is_armed() {
             [],
             "nothing is armed on the old snapshot"
         );
-        let blockers = vec!["order-0 at lb changes still".to_owned()];
+        let blockers = vec!["order-0 at lb changes still".into()];
         let effects = m.step(Input::ReadAgain { look: 1, blockers }, at(71));
         assert_eq!(closed(&effects).map(|o| o.exit), (!attended).then_some(5));
         if attended {

@@ -22,7 +22,7 @@ fn told(changed: &[Changed]) -> Vec<String> {
 
 fn blockers(again: Again) -> Vec<String> {
     match again {
-        Again::Blocked(why) => why,
+        Again::Blocked(why) => why.iter().map(|said| said.en().to_owned()).collect(),
         other => panic!("{other:?}"),
     }
 }

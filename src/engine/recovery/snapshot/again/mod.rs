@@ -8,10 +8,12 @@ use crate::{
     drivers::Drivers,
     engine::recovery::{breakers::state_word, flags::kept},
     model::{
-        event::CheckOutcome,
+        event::{Check, CheckOutcome},
+        group::GroupSeen,
         kubernetes::{PodSeen, ServingSeen, WorkloadSeen},
         plan::Plan,
         quota::QuotaSeen,
+        said::{Said, said},
         snapshot::{BreakerState, Changed, GatewayServer, Snapshot},
     },
 };
@@ -40,7 +42,7 @@ pub enum Again {
         changed: Vec<Changed>,
     },
     /// Why nothing may be armed on this.
-    Blocked(Vec<String>),
+    Blocked(Vec<Said>),
 }
 
 /// Reads everything that recovery may change again and compares it with `before`. Changes nothing.
@@ -51,7 +53,7 @@ pub async fn read_again(plan: &Plan, drivers: &Drivers, before: &Snapshot) -> Ag
     }
 }
 
-async fn look_again(plan: &Plan, drivers: &Drivers, before: &Snapshot) -> Result<Again, Vec<String>> {
+async fn look_again(plan: &Plan, drivers: &Drivers, before: &Snapshot) -> Result<Again, Vec<Said>> {
     let mut last = whole(plan, drivers).await?;
     if changes(plan, before, &last).is_empty() && moved_flags(plan, before, &last).is_empty() {
         return Ok(Again::AsBefore);
@@ -66,11 +68,16 @@ async fn look_again(plan: &Plan, drivers: &Drivers, before: &Snapshot) -> Result
         }
         last = now;
     }
-    let restless = |one: &Changed| format!("{} changes still: {} → {}", one.what, one.before, one.now);
+    let restless = |Changed { what, before, now }: &Changed| {
+        said!(
+            "{what} changes still: {before} → {now}",
+            "{what} 仍在变化：{before} → {now}"
+        )
+    };
     Err(moved.iter().map(restless).collect())
 }
 
-fn taken(plan: &Plan, before: &Snapshot, mut now: Snapshot) -> Result<Again, Vec<String>> {
+fn taken(plan: &Plan, before: &Snapshot, mut now: Snapshot) -> Result<Again, Vec<Said>> {
     let ailing = [opened_by_itself(before, &now), fell_by_itself(before, &now)].concat();
     if !ailing.is_empty() {
         return Err(ailing);
@@ -118,11 +125,17 @@ fn moved_flags(plan: &Plan, before: &Snapshot, now: &Snapshot) -> Vec<Changed> {
 }
 
 /// All of it, or why it cannot be read.
-async fn whole(plan: &Plan, drivers: &Drivers) -> Result<Snapshot, Vec<String>> {
+async fn whole(plan: &Plan, drivers: &Drivers) -> Result<Snapshot, Vec<Said>> {
     let (snapshot, checks) = read_snapshot(plan, drivers).await;
     let refused = checks.iter().filter(|c| c.outcome == CheckOutcome::Refused);
-    let refused: Vec<String> = refused
-        .map(|c| format!("read again before arming: {}: {}", c.what.en(), c.found.en()))
+    let refused: Vec<Said> = refused
+        .map(|Check { what, found, .. }| {
+            said!(
+                what, found;
+                "read again before arming: {what}: {found}",
+                "发起前重读：{what}：{found}"
+            )
+        })
         .collect();
     match refused.is_empty() {
         true => Ok(snapshot),
@@ -131,7 +144,7 @@ async fn whole(plan: &Plan, drivers: &Drivers) -> Result<Snapshot, Vec<String>> 
 }
 
 /// A breaker that has opened while nothing was injected: recovery would have to leave it so.
-fn opened_by_itself(before: &Snapshot, now: &Snapshot) -> Vec<String> {
+fn opened_by_itself(before: &Snapshot, now: &Snapshot) -> Vec<Said> {
     let was_closed = |name: &str, entry, instance| {
         let at = |b: &&crate::model::snapshot::BreakerSeen| {
             b.entry == entry && b.name == name && &b.instance == instance
@@ -148,10 +161,10 @@ fn opened_by_itself(before: &Snapshot, now: &Snapshot) -> Vec<String> {
         .iter()
         .filter(|b| open(b.state) && was_closed(&b.name, b.entry, &b.instance));
     let said = opened.map(|b| {
-        let state = state_word(b.state);
-        format!(
-            "breaker {} on {} is {state}, and was closed before the baseline; extend it when the breaker has closed",
-            b.name, b.instance
+        let (name, instance, state) = (&b.name, &b.instance, state_word(b.state));
+        said!(
+            "breaker {name} on {instance} is {state}, and was closed before the baseline; extend it when the breaker has closed",
+            "{instance} 的熔断器 {name} 为 {state}，静默观察前是闭合的；待其闭合后再延长"
         )
     });
     said.collect()
@@ -159,49 +172,80 @@ fn opened_by_itself(before: &Snapshot, now: &Snapshot) -> Vec<String> {
 
 /// What served before the baseline and does not now, or is not there to be asked: nobody has decided that, and a recovery that took it
 /// for the state of before would call it well.
-fn fell_by_itself(before: &Snapshot, now: &Snapshot) -> Vec<String> {
+fn fell_by_itself(before: &Snapshot, now: &Snapshot) -> Vec<Said> {
     let mut fell = Vec::new();
     for was in before.gateway.iter().filter(|s| s.running) {
         let same = |s: &&GatewayServer| s.at == was.at && s.instance == was.instance;
         if !now.gateway.iter().find(same).is_some_and(|s| s.running) {
-            fell.push(format!("{} at gateway {} is DOWN", was.instance, was.at));
+            let (instance, at) = (&was.instance, &was.at);
+            fell.push(said!(
+                "{instance} at gateway {at} is DOWN",
+                "网关 {at} 上的 {instance} 已 DOWN"
+            ));
         }
     }
     for was in before.kubernetes.pods.iter().filter(|p| p.ready) {
         let same = |p: &&PodSeen| p.instance == was.instance && p.selector == was.selector;
         if !now.kubernetes.pods.iter().find(same).is_some_and(|p| p.ready) {
-            fell.push(format!("the pod of {} is not ready", was.instance));
+            let instance = &was.instance;
+            fell.push(said!(
+                "the pod of {instance} is not ready",
+                "{instance} 的 pod 未就绪"
+            ));
         }
     }
     for was in before.kubernetes.serving.iter().filter(|p| p.ready) {
         let same = |p: &&ServingSeen| p.instance == was.instance && p.selector == was.selector;
         if !now.kubernetes.serving.iter().find(same).is_some_and(|p| p.ready) {
-            fell.push(format!("the pod behind {} is not ready", was.instance));
+            let instance = &was.instance;
+            fell.push(said!(
+                "the pod behind {instance} is not ready",
+                "{instance} 背后的 pod 未就绪"
+            ));
         }
     }
     for was in before.kubernetes.rollouts.iter().filter(|r| r.ready) {
         let same = |r: &&WorkloadSeen| r.instance == was.instance && r.workload == was.workload;
         if !now.kubernetes.rollouts.iter().find(same).is_some_and(|r| r.ready) {
-            fell.push(format!("{} is not all rolled out", was.workload));
+            let workload = &was.workload;
+            fell.push(said!(
+                "{workload} is not all rolled out",
+                "{workload} 未全部发布完"
+            ));
         }
     }
     for was in &before.kubernetes.scales {
         let mut now = now.kubernetes.scales.iter().filter(|s| s.entry == was.entry);
         if !now.any(|s| s.ready >= was.ready.min(s.replicas)) {
             let (deployment, ready) = (&was.deployment, was.ready);
-            fell.push(format!("deployment {deployment} has not its {ready} Ready pods"));
+            fell.push(said!(
+                "deployment {deployment} has not its {ready} Ready pods",
+                "deployment {deployment} 的 Ready pod 不足 {ready} 个"
+            ));
         }
     }
     for was in &before.retry_queues {
         let queue = now.retry_queues.iter().find(|q| q.entry == was.entry);
         let has_broker = |name: &str| queue.is_some_and(|q| q.groups.iter().any(|g| g.broker == name));
         let gone = was.groups.iter().filter(|g| !has_broker(&g.broker));
-        fell.extend(gone.map(|g| format!("the master of broker {} is not there", g.broker)));
+        fell.extend(gone.map(|GroupSeen { broker, .. }| {
+            said!(
+                "the master of broker {broker} is not there",
+                "broker {broker} 的 master 不在"
+            )
+        }));
         let pays = |quota: &QuotaSeen| queue.is_some_and(|q| q.quotas.iter().any(|p| p.payer == quota.payer));
         let left = was.quotas.iter().filter(|q| !pays(q));
-        fell.extend(left.map(|q| format!("{} consumes no longer", q.payer)));
+        fell.extend(
+            left.map(|QuotaSeen { payer, .. }| said!("{payer} consumes no longer", "{payer} 不再消费")),
+        );
     }
-    fell.into_iter()
-        .map(|what| format!("{what}, and was well before the baseline; extend it until it is back, or start again without it"))
-        .collect()
+    let reason = |what: &Said| {
+        said!(
+            what;
+            "{what}, and was well before the baseline; extend it until it is back, or start again without it",
+            "{what}，静默观察前是正常的；请延长到其恢复，或去掉它重新开始"
+        )
+    };
+    fell.iter().map(reason).collect()
 }
