@@ -110,6 +110,24 @@ async fn the_command_by_hand_puts_the_label_back_or_takes_it_away() {
 }
 
 #[tokio::test]
+async fn a_pod_that_is_out_comes_back_by_hand_once_the_guards_hold() {
+    let cluster = shared().await;
+    cluster.service("outside", 2).await;
+    let staged = Staged::new(cluster.of("bob"), &["outside-0"], served(OF_STATEFUL_SET, HOLD))
+        .ready()
+        .await;
+    assert_eq!(drain(&staged.scene, true).await.state, StepState::Done);
+    let left = left_behind(&staged.scene).await;
+    let typed = left[0].by_hand.as_deref().unwrap();
+    assert!(
+        typed.starts_with("# only once the guards hold / 守护成立后再执行\nkubectl "),
+        "{typed}"
+    );
+    by_hand(typed).await;
+    assert_eq!(left_behind(&staged.scene).await, vec![]);
+}
+
+#[tokio::test]
 async fn a_drain_that_would_leave_too_few_is_not_made_and_says_the_numbers() {
     let cluster = shared().await;
     cluster.service("few", 3).await;

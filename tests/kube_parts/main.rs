@@ -1,8 +1,10 @@
 //! Recovery on a real Kubernetes API server: what is read, what is changed, and what bad luck leaves.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod at_zero;
 #[path = "../kafka_parts/backlog.rs"]
 mod backlog;
+mod gate;
 mod gateway;
 #[path = "../kafka_parts/part.rs"]
 #[allow(dead_code)]
@@ -19,3 +21,4 @@ mod rollout;
 mod route;
 mod scale;
 mod stage;
+mod unread;

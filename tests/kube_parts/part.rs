@@ -199,6 +199,14 @@ spec:
         self.kubectl_with(&status, Some(seen.to_string())).await;
     }
 
+    /// The pod's kubelet says that it has evicted it: such a pod stays listed.
+    pub async fn is_evicted(&self, pod: &str) {
+        let conditions = r#"[{"type":"Ready","status":"False","reason":"PodFailed"}]"#;
+        let status = format!(r#"{{"phase":"Failed","reason":"Evicted","conditions":{conditions}}}"#);
+        let args = format!(r#"patch pod {pod} --subresource=status --type=merge -p {{"status":{status}}}"#);
+        self.kubectl(&args).await;
+    }
+
     /// The pods that the Service sends to.
     pub async fn endpoints(&self, app: &str) -> BTreeSet<String> {
         let args = format!(

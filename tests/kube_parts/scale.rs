@@ -73,7 +73,7 @@ fn held_by_scale(name: &str, rate: f64) -> Playbook {
     }
 }
 
-fn staged(cluster: &Cluster, broker: &Broker, name: &str, rate: f64) -> Staged {
+pub fn staged(cluster: &Cluster, broker: &Broker, name: &str, rate: f64) -> Staged {
     let playbook = held_by_scale(name, rate);
     Staged::whole(
         cluster.of("bob"),
@@ -216,49 +216,6 @@ async fn what_somebody_else_has_scaled_is_left_to_them_and_named() {
     );
     by_hand(left[0].by_hand.as_deref().unwrap()).await;
     assert_eq!(cluster.field("deployment disputed", ".spec.replicas").await, "2");
-}
-
-#[tokio::test]
-async fn consumers_that_were_at_zero_stay_so_and_nothing_is_let_go() {
-    let (cluster, broker) = (shared().await, kafka::shared().await);
-    cluster.deployment("idle", 0).await;
-    broker.topic("idle", 1).await;
-    broker.produce("idle", 100, 200).await;
-    // The group is known: it has committed once.
-    {
-        let staged = staged(&cluster, &broker, "idle", 100.0);
-        let _consumer = broker.consume("idle", "idle", "idle", &[]);
-        staged.until_backlog(|n| n == 0).await;
-    }
-    let mut staged = staged(&cluster, &broker, "idle", 100.0);
-    let checks = staged.prepare().await;
-    assert!(
-        checks
-            .iter()
-            .any(|c| c.found.en() == "0 replicas" && c.next.is_some()),
-        "{checks:?}"
-    );
-    broker.produce("idle", 500, 200).await;
-    let held = hold_retry(&staged.scene).await;
-    assert_eq!(held.state, StepState::Nothing);
-    assert!(
-        held.detail
-            .en()
-            .ends_with("was at 0 replicas before the drill: nobody consumes it"),
-        "{}",
-        held.detail.en()
-    );
-    let end = release_retry(&staged.scene).await;
-    assert!(
-        end.detail.en().ends_with("stays so: nothing is let go"),
-        "{}",
-        end.detail.en()
-    );
-    assert_eq!(staged.intents(), vec![]);
-    assert_eq!(cluster.field("deployment idle", ".spec.replicas").await, "0");
-    // What the drill has put there is still there: that is no recovery.
-    let left = left_behind(&staged.scene).await;
-    assert_eq!(left[0].why.en(), "500 waiting, 0 before", "{left:?}");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! A load balancer or an API server of which some reads are lost: they do not keep traffic away for ever.
+//! A load balancer of which some reads are lost: they do not keep traffic away for ever.
 
 use std::sync::atomic::AtomicUsize;
 
@@ -10,7 +10,6 @@ use tokio::{
 use super::{
     gateway::{one_target, playbook, server},
     haproxy_part::haproxy,
-    kube::{self, Cluster},
     *,
 };
 use crate::model::snapshot::GatewayState;
@@ -18,6 +17,8 @@ use crate::model::snapshot::GatewayState;
 /// Every so many reads one is lost.
 const LOST: usize = 5;
 const HOLD: Span = Span::millis(600);
+/// The way back's stages.
+const STAGES: u64 = 3;
 
 /// A way to an HAProxy's runtime API on which reads are lost.
 async fn lossy(admin: String) -> String {
@@ -45,19 +46,6 @@ async fn lossy(admin: String) -> String {
     address
 }
 
-/// The way back ends soon after all of its stages were held.
-async fn comes_back(stage: &Stage, stages: u64) {
-    let most = (HOLD + SHORT.step * 3) * stages;
-    let end = tokio::time::timeout(most.into(), traffic(&stage.scene)).await;
-    let end = end.expect("a read that is lost now and then does not begin a stage anew");
-    assert_eq!(
-        (end.state, &end.leftovers),
-        (StepState::Done, &vec![]),
-        "{}",
-        end.detail.en()
-    );
-}
-
 #[tokio::test]
 async fn an_haproxy_whose_reads_are_lost_now_and_then_gets_its_target_back() {
     let part = haproxy().await;
@@ -66,17 +54,15 @@ async fn an_haproxy_whose_reads_are_lost_now_and_then_gets_its_target_back() {
         .with_snapshot_read()
         .await;
     assert_eq!(drain(&stage.scene, true).await.state, StepState::Done);
-    comes_back(&stage, 3).await;
+    let most = (HOLD + SHORT.step * 3) * STAGES;
+    let end = tokio::time::timeout(most.into(), traffic(&stage.scene)).await;
+    let end = end.expect("a read that is lost now and then does not begin a stage anew");
+    assert_eq!(
+        (end.state, &end.leftovers),
+        (StepState::Done, &vec![]),
+        "{}",
+        end.detail.en()
+    );
     let back = server(&stage, &part.admin, "order-0").await;
     assert_eq!((back.weight, back.state), (100, GatewayState::Ready));
-}
-
-#[tokio::test]
-async fn a_pod_whose_reads_are_lost_now_and_then_gets_its_label_back() {
-    let cluster = Cluster::start().await;
-    cluster.label("order-0", kube::OUT).await;
-    let stage = cluster.stage(HOLD);
-    cluster.lose_every(LOST as u64);
-    comes_back(&stage, 1).await;
-    assert_eq!(cluster.label_of("order-0").await, kube::IN);
 }

@@ -13,7 +13,6 @@ mod gateway_reload;
 mod gateway_restore;
 mod gateway_unseen;
 mod haproxy_part;
-pub(super) mod kube;
 mod pool_restarts;
 mod pools;
 mod pools_left;

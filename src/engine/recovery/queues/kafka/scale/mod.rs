@@ -346,30 +346,3 @@ pub(super) async fn let_go(
     scale.set(scene, was, deadline).await?;
     Ok(None)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::engine::recovery::{snapshot::testing, tests::kube::Cluster};
-
-    #[tokio::test]
-    async fn a_pod_that_was_evicted_is_not_waited_for() {
-        let cluster = Cluster::start().await;
-        let (stage, seen) = (
-            cluster.stage(crate::model::time::Span::ZERO),
-            testing::kubernetes(),
-        );
-        let scale = Scale {
-            cluster: stage.scene.drivers.kubernetes().unwrap(),
-            before: &seen.scales[0],
-        };
-        let left = async || {
-            let now = scale.now(&stage.scene, stage.scene.deadline()).await.unwrap();
-            scale.pods_left(&now).await
-        };
-        cluster.put("retry-1", "retry", "Failed").await;
-        assert_eq!(left().await, 0);
-        cluster.put("retry-2", "retry", "Running").await;
-        assert_eq!(left().await, 1);
-    }
-}
