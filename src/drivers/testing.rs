@@ -2,6 +2,7 @@
 //! real parts.
 
 use std::{
+    os::unix::process::ExitStatusExt,
     path::Path,
     process::{Child, Command, Stdio},
     sync::atomic::{AtomicU32, Ordering::Relaxed},
@@ -51,15 +52,13 @@ pub struct Part {
 impl Part {
     /// Starts a program with what it needs in its folder.
     pub fn start(program: &str, arguments: &[&str], folder: TempDir) -> Self {
-        let child = Command::new(program)
+        let child = mortal(program)
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .unwrap_or_else(|e| {
-                panic!("{program}: {e}; the tests need it: apt-get install -y redis-server haproxy")
-            });
+            .unwrap_or_else(|e| panic!("{program}: {e}"));
         Part { child, folder }
     }
 
@@ -92,6 +91,26 @@ impl Drop for Part {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// A program that the system kills once the thread that started it is gone, and so with a test that was killed itself. Where there
+/// is no `setpriv` (util-linux), it only ends as a test ends it.
+fn mortal(program: &str) -> Command {
+    assert!(
+        is_installed(program),
+        "{program} is not installed; the tests need it: apt-get install -y redis-server haproxy"
+    );
+    if !is_installed("setpriv") {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", program]);
+    command
+}
+
+fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
 /// Waits until somebody listens there.
@@ -130,4 +149,25 @@ pub async fn until(what: &str, mut so: impl AsyncFnMut() -> bool) {
     timeout(Duration::from_secs(30), waiting)
         .await
         .unwrap_or_else(|_| panic!("never: {what}"));
+}
+
+#[tokio::test]
+async fn a_part_ends_with_the_thread_that_started_it() {
+    // A process that is killed is threads that end, without a word to anybody.
+    let started = std::thread::spawn(|| {
+        let part = Part::start("sleep", &["600"], tempfile::tempdir().unwrap());
+        let runs = format!("/proc/{}/comm", part.child.id());
+        while std::fs::read_to_string(&runs).unwrap().trim() != "sleep" {
+            std::thread::yield_now();
+        }
+        part
+    });
+    let mut part = started.join().unwrap();
+    let mut ended = None;
+    until("it has ended", async || {
+        ended = part.child.try_wait().unwrap();
+        ended.is_some()
+    })
+    .await;
+    assert_eq!(ended.unwrap().signal(), Some(9));
 }
