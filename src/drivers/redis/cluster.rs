@@ -126,6 +126,13 @@ impl Cluster {
         }
     }
 
+    /// Where the node is reached that another one calls so. With TLS its certificate may prove its host name alone.
+    pub(super) fn reached_at(&self, called: &str) -> String {
+        let mut seen = self.shards.iter().flat_map(|shard| shard.view.masters.values());
+        let known = seen.find(|seen| seen.in_numbers == called);
+        known.map_or(called, |seen| &seen.address).to_owned()
+    }
+
     /// The shard that a key belongs to, by its place in `shards`.
     pub(super) fn owner(&self, key: &Key) -> usize {
         let slot = key.slot();

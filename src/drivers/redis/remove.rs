@@ -23,8 +23,8 @@ const BATCH: usize = 10_000;
 /// How often a key is followed to another node.
 const HOPS: usize = 5;
 
-/// Keys that lie elsewhere, by address; and whether that node has to be asked specially, because the slot still belongs
-/// to the one that sent us.
+/// Keys that lie elsewhere, by how the node there is called; and whether it has to be asked specially, because the slot still
+/// belongs to the one that sent us.
 type Elsewhere<'k> = BTreeMap<(String, bool), Vec<&'k Key>>;
 
 impl RedisServer {
@@ -73,7 +73,8 @@ impl RedisServer {
         }
     }
 
-    async fn remove_from(
+    /// The same in a cluster, as it was when it was opened: what has moved since is followed.
+    pub(super) async fn remove_from(
         &self,
         mut cluster: Cluster,
         removal: Removal,
@@ -91,8 +92,8 @@ impl RedisServer {
             if elsewhere.is_empty() {
                 return Ok(());
             }
-            let followed = elsewhere.into_iter().map(async |((address, asking), keys)| {
-                let mut node = self.access.open(&self.what, &address).await?;
+            let followed = elsewhere.into_iter().map(async |((called, asking), keys)| {
+                let mut node = self.access.open(&self.what, &cluster.reached_at(&called)).await?;
                 one_by_one(&mut node, removal, keys, asking, removed).await
             });
             elsewhere = gathered(join_all(followed).await)?;

@@ -1,14 +1,19 @@
 //! The driver at real servers: what it proves before it believes an answer.
 
 use super::{
-    testing::{cluster, named, redis_server, tls_server, watched},
+    testing::{ClusterPart, cluster, cluster_over_tls, errors_at, named, redis_server, tls_server, watched},
     *,
 };
-use crate::{drivers::testing::nobody, model::secret::Secrets};
+use crate::{
+    drivers::testing::nobody,
+    model::{secret::Secrets, snapshot::Removal},
+};
 
 const LIMITS: [Span; 3] = [Span::seconds(2), Span::seconds(2), Span::seconds(5)];
 
 fn server(redis: &Redis) -> RedisServer {
+    // Another test may have installed it already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     RedisServer::new(&ServerName::new("main").unwrap(), redis, &Secrets::none(), LIMITS).unwrap()
 }
 
@@ -69,6 +74,41 @@ async fn a_clusters_keys_are_found_and_removed_on_every_master_also_while_a_slot
     driver.remove(&found.keys, &removed).await.unwrap();
     assert_eq!(removed.into_inner(), 42);
     assert_eq!(part.keys().await, ["other"]);
+}
+
+/// Removes one key that is asked for elsewhere and one that has moved for good, each after the cluster was looked at.
+async fn followed(part: ClusterPart) {
+    let [first, second] = ["degrade:{open}:1", "degrade:{open}:2"];
+    part.set(&[first, second]);
+    let slot = Key::new(first).slot();
+    let from = usize::from(slot > 5460) + usize::from(slot > 10922);
+    let to = (from + 1) % 3;
+    part.begin_move(slot, from, to).await;
+    let driver = server(&part.named());
+    let sent_on = async |code| errors_at(&part.nodes[from].address, code).await;
+    for (key, code) in [(first, "ASK"), (second, "MOVED")] {
+        let seen = opened(&part.named()).await;
+        part.move_key(key, from, to).await;
+        if code == "MOVED" {
+            part.end_move(slot, to).await;
+        }
+        let (before, removed) = (sent_on(code).await, 0.into());
+        let keys = [Key::new(key)].into();
+        let end = driver.remove_from(seen, Removal::Unlink, &keys, &removed).await;
+        assert_eq!((end, removed.into_inner()), (Ok(()), 1), "{code}");
+        assert_eq!(sent_on(code).await, before + 1, "{code}");
+    }
+    assert!(part.keys().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_key_that_has_moved_since_the_look_is_followed_at_once() {
+    followed(cluster().await).await;
+}
+
+#[tokio::test]
+async fn over_tls_a_key_is_followed_to_the_name_that_the_certificate_is_good_for() {
+    followed(cluster_over_tls().await).await;
 }
 
 #[tokio::test]
@@ -182,8 +222,6 @@ async fn a_replicas_copy_is_not_believed_and_sentinels_name_the_master() {
 
 #[tokio::test]
 async fn a_certificate_of_another_authority_or_none_of_our_own_is_refused() {
-    // Another test may have installed it already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
     let part = tls_server().await;
     part.plain.set(&["degrade:order:1"]).await;
     let found = server(&part.named("ca.pem", true))

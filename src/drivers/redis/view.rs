@@ -22,8 +22,10 @@ pub(super) struct View {
 /// A master, as some node sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Seen {
-    /// `host:port`.
+    /// Where it is reached: `host:port`.
     pub(super) address: String,
+    /// As other nodes name it when they send a client on: its address in numbers.
+    pub(super) in_numbers: String,
     /// Grows with every change of its slots.
     epoch: u64,
     /// First and last slot of each range.
@@ -67,8 +69,10 @@ impl View {
             self.myself = Some((*id).to_owned());
             self.open = open.into_iter().map(str::to_owned).collect();
         }
+        let (address, in_numbers) = addresses(place, host, tls)?;
         let seen = Seen {
-            address: address(place, host, tls)?,
+            address,
+            in_numbers,
             epoch: epoch.parse().ok()?,
             slots: owned.into_iter().map(range).collect::<Option<_>>()?,
             failed: flags
@@ -130,8 +134,8 @@ fn range(text: &str) -> Option<(u16, u16)> {
     Some((first.parse().ok()?, last.parse().ok()?))
 }
 
-/// `ip:port@bus,name,…` as `host:port`.
-fn address(place: &str, host: &str, tls: bool) -> Option<String> {
+/// `ip:port@bus,name,…` as `host:port`, by its name where that is preferred; and as `ip:port`.
+fn addresses(place: &str, host: &str, tls: bool) -> Option<(String, String)> {
     let (node, more) = place.split_once('@')?;
     let (ip, port) = host_and_port(node)?;
     let name = more
@@ -139,7 +143,8 @@ fn address(place: &str, host: &str, tls: bool) -> Option<String> {
         .nth(1)
         .filter(|n| tls && !n.is_empty() && *n != "?");
     let known = if ip.is_empty() { host } else { ip };
-    Some(format!("{}:{port}", name.unwrap_or(known)))
+    let at = |host: &str| format!("{host}:{port}");
+    Some((at(name.unwrap_or(known)), at(known)))
 }
 
 #[cfg(test)]
@@ -168,6 +173,7 @@ mod tests {
         assert_eq!(seen.myself.as_deref(), Some("a1"));
         let by_name = View::read(TWO, "seed", true).unwrap();
         assert_eq!(by_name.masters["a1"].address, "a.example:7000");
+        assert_eq!(by_name.masters["a1"].in_numbers, "127.0.0.1:7000");
     }
 
     #[test]

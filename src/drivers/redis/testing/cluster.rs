@@ -2,34 +2,58 @@
 
 use std::fs;
 
-use super::{RedisPart, named, redis_server, tool};
+use super::{
+    RedisPart, named, redis_server,
+    tls::{Certificates, port},
+    tool,
+};
 use crate::{
-    drivers::testing::{nobody, until},
+    drivers::testing::until,
     model::environment::{Redis, RedisCluster, RedisPlace},
 };
 
 /// A cluster of three masters.
 pub struct ClusterPart {
     pub nodes: Vec<RedisPart>,
+    /// Where the nodes talk to each other, and to clients but the test.
+    ports: Vec<String>,
+    tls: Option<Certificates>,
 }
 
 pub async fn cluster() -> ClusterPart {
-    let mut nodes = Vec::new();
+    clustered(None).await
+}
+
+/// The same, all of it by TLS. Its nodes send clients on to each other by addresses that their certificates are not good for.
+pub async fn cluster_over_tls() -> ClusterPart {
+    clustered(Some(Certificates::new())).await
+}
+
+async fn clustered(tls: Option<Certificates>) -> ClusterPart {
+    let (mut nodes, mut ports) = (Vec::new(), Vec::new());
     for _ in 0..3 {
         // The bus may need a free port of its own: the usual one is ten thousand above.
-        let bus = nobody().await;
-        let bus = bus.rsplit_once(':').unwrap().1;
-        let options = [
+        let (bus, own) = (port().await, port().await);
+        let mut options = vec![
             "--cluster-enabled",
             "yes",
             "--cluster-port",
-            bus,
+            &bus,
             "--cluster-node-timeout",
             "2000",
         ];
-        nodes.push(redis_server(&options).await);
+        if let Some(certificates) = &tls {
+            options.extend(certificates.options(&own));
+            options.extend(["--tls-cluster", "yes", "--cluster-announce-hostname", "localhost"]);
+        }
+        let node = redis_server(&options).await;
+        ports.push(match tls {
+            Some(_) => own,
+            None => node.port().to_owned(),
+        });
+        nodes.push(node);
     }
-    let part = ClusterPart { nodes };
+    let part = ClusterPart { nodes, ports, tls };
     let mut slots = [(0, 5460), (5461, 10922), (10923, 16383)].into_iter();
     for (epoch, node) in part.nodes.iter().enumerate() {
         let (first, last) = slots.next().unwrap();
@@ -38,10 +62,11 @@ pub async fn cluster() -> ClusterPart {
         node.ask(&["CLUSTER", "ADDSLOTSRANGE", &first.to_string(), &last.to_string()])
             .await;
     }
-    for node in &part.nodes[1..] {
-        let (host, port) = node.address.rsplit_once(':').unwrap();
+    for (node, port) in part.nodes.iter().zip(&part.ports).skip(1) {
         let bus = &node.arguments[node.arguments.iter().position(|a| a == "--cluster-port").unwrap() + 1];
-        part.nodes[0].ask(&["CLUSTER", "MEET", host, port, bus]).await;
+        part.nodes[0]
+            .ask(&["CLUSTER", "MEET", "127.0.0.1", port, bus])
+            .await;
     }
     part.is_whole().await;
     part
@@ -54,7 +79,12 @@ impl ClusterPart {
             for node in &self.nodes {
                 let info: String = redis::from_redis_value(node.ask(&["CLUSTER", "INFO"]).await).unwrap();
                 let view: String = redis::from_redis_value(node.ask(&["CLUSTER", "NODES"]).await).unwrap();
-                if !info.contains("cluster_state:ok") || view.matches("connected ").count() < 3 {
+                let known = |other: &RedisPart| view.contains(&format!("{}@", other.address));
+                let named = self.tls.is_none() || view.matches(",localhost").count() == 3;
+                if !info.contains("cluster_state:ok")
+                    || view.matches("connected ").count() < 3
+                    || !(named && self.nodes.iter().all(known))
+                {
                     return false;
                 }
             }
@@ -65,8 +95,17 @@ impl ClusterPart {
 
     /// How an environment names it: by two of its nodes.
     pub fn named(&self) -> Redis {
-        let addresses = self.nodes[1..].iter().map(|n| n.address.clone()).collect();
-        named(RedisPlace::Cluster(RedisCluster { addresses }))
+        self.named_by(&[1, 2])
+    }
+
+    /// How an environment names it by these of its nodes.
+    pub fn named_by(&self, nodes: &[usize]) -> Redis {
+        let host = self.tls.as_ref().map_or("127.0.0.1", |_| "localhost");
+        let address = |node: &usize| format!("{host}:{}", self.ports[*node]);
+        let addresses = nodes.iter().map(address).collect();
+        let mut redis = named(RedisPlace::Cluster(RedisCluster { addresses }));
+        redis.tls = self.tls.as_ref().map(|tls| tls.named("ca.pem", true));
+        redis
     }
 
     /// Writes keys, each where it belongs.
@@ -74,7 +113,7 @@ impl ClusterPart {
         let lines: String = keys.iter().map(|key| format!("SET {key} 1\n")).collect();
         let file = self.nodes[0].part.as_ref().unwrap().folder().join("lines");
         fs::write(&file, lines).unwrap();
-        let port = self.nodes[0].address.rsplit_once(':').unwrap().1;
+        let port = self.nodes[0].port();
         let said = tool(
             "sh",
             &["-c", &format!("redis-cli -c -p {port} < {}", file.display())],
@@ -110,9 +149,8 @@ impl ClusterPart {
 
     /// Moves a key while its slot is open.
     pub async fn move_key(&self, key: &str, from: usize, to: usize) {
-        let (host, port) = self.nodes[to].address.rsplit_once(':').unwrap();
         self.nodes[from]
-            .ask(&["MIGRATE", host, port, key, "0", "1000"])
+            .ask(&["MIGRATE", "127.0.0.1", &self.ports[to], key, "0", "1000"])
             .await;
     }
 

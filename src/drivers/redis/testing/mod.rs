@@ -1,13 +1,13 @@
-//! Real Redis servers for the tests, on loopback, gone when dropped: one, one with TLS, a master with a replica and a
-//! Sentinel, a cluster of three masters.
+//! Real Redis servers for the tests, on loopback, gone when dropped: one, a master with a replica and a Sentinel, a cluster of
+//! three masters; each in plain or with TLS.
 
 mod cluster;
 mod tls;
 mod watched;
 
-pub use cluster::{ClusterPart, cluster};
-pub use tls::{TlsPart, tls_server};
-pub use watched::{WatchedPart, watched};
+pub use cluster::{ClusterPart, cluster, cluster_over_tls};
+pub use tls::tls_server;
+pub use watched::{WatchedPart, watched, watched_over_tls};
 
 use std::process::Command;
 
@@ -60,7 +60,14 @@ async fn at(address: String, folder: TempDir, more: &[&str]) -> RedisPart {
 /// A client's connection to any of them.
 pub async fn ask_at<T: FromRedisValue>(address: &str, words: &[&[u8]]) -> redis::RedisResult<T> {
     let client = redis::Client::open(format!("redis://{address}/"))?;
-    let mut connection = client.get_multiplexed_async_connection().await?;
+    // One that loads slowly answers all the same.
+    let patient = Some(std::time::Duration::from_secs(10));
+    let config = redis::AsyncConnectionConfig::new()
+        .set_connection_timeout(patient)
+        .set_response_timeout(patient);
+    let mut connection = client
+        .get_multiplexed_async_connection_with_config(&config)
+        .await?;
     let mut command = redis::Cmd::new();
     for word in words {
         command.arg(*word);
@@ -68,11 +75,24 @@ pub async fn ask_at<T: FromRedisValue>(address: &str, words: &[&[u8]]) -> redis:
     command.query_async(&mut connection).await
 }
 
+/// How often the server there has answered with this error; also while it loads.
+pub async fn errors_at(address: &str, code: &str) -> u64 {
+    let info: String = ask_at(address, &[b"INFO", b"errorstats"]).await.unwrap();
+    let line = format!("errorstat_{code}:count=");
+    let count = info.lines().find_map(|found| found.strip_prefix(&line));
+    count.map_or(0, |count| count.trim().parse().unwrap())
+}
+
 impl RedisPart {
     async fn start_in(&mut self, folder: TempDir) {
         let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
         self.part = Some(Part::start("redis-server", &arguments, folder));
         listens(&self.address).await;
+    }
+
+    /// The port of its address.
+    pub fn port(&self) -> &str {
+        self.address.rsplit_once(':').unwrap().1
     }
 
     /// Stops it where it is, or lets it go on.

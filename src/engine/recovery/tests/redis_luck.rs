@@ -3,10 +3,14 @@
 
 use tokio::time::Instant;
 
-use super::{flags::playbook, redis_places::Place, *};
+use super::{
+    flags::playbook,
+    redis_places::{Place, behind, sharded, single},
+    *,
+};
 use crate::{
     drivers::{
-        redis::testing::{ClusterPart, RedisPart, WatchedPart, cluster, redis_server, watched},
+        redis::testing::{cluster, redis_server, watched},
         testing::until,
     },
     model::{environment::SecretRef, secret::SecretText},
@@ -86,23 +90,6 @@ async fn is_true(place: &Place<'_>, end: &StepEnd, scene: &Scene, case: &str) {
         "{case}"
     );
     until("nothing is left", async || left_behind(scene).await.is_empty()).await;
-}
-
-fn single(redis: &RedisPart) -> Place<'_> {
-    // Tests that kill it need its address after it is gone.
-    Place::at(redis.named(), vec![&redis.address], false)
-}
-
-fn sharded(part: &ClusterPart) -> Place<'_> {
-    Place::at(
-        part.named(),
-        part.nodes.iter().map(|n| n.address.as_str()).collect(),
-        true,
-    )
-}
-
-fn behind(part: &WatchedPart, master: usize) -> Place<'_> {
-    Place::at(part.named(), vec![&part.servers[master].address], false)
 }
 
 const DURABLE: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "always"];

@@ -5,7 +5,10 @@ use redis::{ErrorKind, ServerErrorKind};
 use super::{flags::playbook, *};
 use crate::{
     drivers::{
-        redis::testing::{RedisPart, ask_at, cluster, redis_server, tls_server, watched},
+        redis::testing::{
+            ClusterPart, RedisPart, WatchedPart, ask_at, cluster, cluster_over_tls, redis_server, tls_server,
+            watched, watched_over_tls,
+        },
         testing::{nobody, until},
     },
     model::{environment::Redis, ids::ServerName},
@@ -66,6 +69,20 @@ impl Place<'_> {
         keys.sort();
         keys
     }
+}
+
+pub(super) fn single(redis: &RedisPart) -> Place<'_> {
+    Place::at(redis.named(), vec![&redis.address], false)
+}
+
+pub(super) fn sharded(part: &ClusterPart) -> Place<'_> {
+    let nodes = part.nodes.iter().map(|n| n.address.as_str()).collect();
+    Place::at(part.named(), nodes, true)
+}
+
+/// Behind Sentinels that name this server as the master.
+pub(super) fn behind(part: &WatchedPart, master: usize) -> Place<'_> {
+    Place::at(part.named(), vec![&part.servers[master].address], false)
 }
 
 /// Flags that are older than the drill, of each type, one with a time to live.
@@ -212,8 +229,7 @@ async fn a_literal_prefix_matches_itself_alone() {
 
 #[tokio::test]
 async fn on_one_server_old_flags_are_kept_whole_and_new_ones_removed() {
-    let redis = redis_server(&[]).await;
-    kept_and_removed(Place::at(redis.named(), vec![&redis.address], false)).await;
+    kept_and_removed(single(&redis_server(&[]).await)).await;
 }
 
 #[tokio::test]
@@ -229,21 +245,27 @@ async fn over_tls_old_flags_are_kept_whole_and_new_ones_removed() {
 
 #[tokio::test]
 async fn behind_sentinels_old_flags_are_kept_whole_and_new_ones_removed() {
-    let part = watched().await;
-    kept_and_removed(Place::at(part.named(), vec![&part.servers[0].address], false)).await;
+    kept_and_removed(behind(&watched().await, 0)).await;
+}
+
+#[tokio::test]
+async fn behind_sentinels_over_tls_old_flags_are_kept_whole_and_new_ones_removed() {
+    kept_and_removed(behind(&watched_over_tls().await, 0)).await;
 }
 
 #[tokio::test]
 async fn in_a_cluster_old_flags_are_kept_whole_and_new_ones_removed() {
-    let part = cluster().await;
-    let servers = part.nodes.iter().map(|n| n.address.as_str()).collect();
-    kept_and_removed(Place::at(part.named(), servers, true)).await;
+    kept_and_removed(sharded(&cluster().await)).await;
+}
+
+#[tokio::test]
+async fn in_a_cluster_over_tls_old_flags_are_kept_whole_and_new_ones_removed() {
+    kept_and_removed(sharded(&cluster_over_tls().await)).await;
 }
 
 /// What preflight says of a plain address.
 async fn refused_at(redis: &RedisPart) -> String {
-    let place = Place::at(redis.named(), vec![&redis.address], false);
-    let stage = stage(place.environment(), playbook(10));
+    let stage = stage(single(redis).environment(), playbook(10));
     let (_, checks) = read_snapshot(&stage.scene.plan, &stage.scene.drivers).await;
     assert_eq!(
         checks[0].outcome,
