@@ -16,7 +16,8 @@ use super::{
     node::{Node, moving},
 };
 
-/// A value of more bytes is not read.
+/// A value of more bytes is not read, and no more of them are asked for at once: a server at its memory limit would evict keys to make
+/// room for its answer.
 const LARGEST: u64 = 64 * 1024;
 
 /// All values of a node together: what is over it is not read.
@@ -61,15 +62,18 @@ async fn held_at(node: &mut Node, keys: &[&Key], salt: &str) -> Result<Vec<KeptF
     let there: Vec<&Key> = kinds.keys().copied().collect();
     let expiries = expiries(node, &there).await?;
     let small = small(node, &there, &kinds).await?;
-    let values = asked(node, &there, |key| match kinds[key].as_str() {
-        _ if !small.contains(key) => None,
-        "string" => Some("GET"),
-        "hash" => Some("HGETALL"),
-        "list" => Some("LRANGE"),
-        "set" => Some("SMEMBERS"),
-        _ => Some("ZRANGE"),
-    })
-    .await?;
+    let mut values = Vec::with_capacity(there.len());
+    for group in groups(&there, &small) {
+        let answers = asked(node, group, |key| match kinds[key].as_str() {
+            _ if !small.contains_key(key) => None,
+            "string" => Some("GET"),
+            "hash" => Some("HGETALL"),
+            "list" => Some("LRANGE"),
+            "set" => Some("SMEMBERS"),
+            _ => Some("ZRANGE"),
+        });
+        values.extend(answers.await?);
+    }
     let held = kinds.iter().zip(expiries).zip(values);
     let held = held.map(|(((key, kind), expires), value)| KeptFlag {
         key: key.to_string(),
@@ -124,12 +128,12 @@ async fn expiries(node: &mut Node, keys: &[&Key]) -> Result<Vec<Expires>, Driver
     Ok(ends.collect())
 }
 
-/// The keys whose values are small enough to be read.
+/// The keys whose values are small enough to be read, and how large each is.
 async fn small<'k>(
     node: &mut Node,
     keys: &[&'k Key],
     kinds: &BTreeMap<&Key, String>,
-) -> Result<BTreeSet<&'k Key>, DriverError> {
+) -> Result<BTreeMap<&'k Key, u64>, DriverError> {
     let sizes = asked(node, keys, |key| match kinds[key].as_str() {
         "string" => Some("STRLEN"),
         "hash" | "list" | "set" | "zset" => Some("MEMORY USAGE"),
@@ -141,10 +145,25 @@ async fn small<'k>(
         let size = from_redis_value::<u64>(size?).ok()?;
         (size <= LARGEST.min(room)).then(|| {
             room -= size;
-            *key
+            (*key, size)
         })
     });
     Ok(fits.collect())
+}
+
+/// The keys in their order, in groups whose values together are no larger than one may be.
+fn groups<'a, 'k>(keys: &'a [&'k Key], sizes: &BTreeMap<&Key, u64>) -> Vec<&'a [&'k Key]> {
+    let (mut groups, mut begin, mut together) = (Vec::new(), 0, 0);
+    for (at, key) in keys.iter().enumerate() {
+        let size = sizes.get(key).copied().unwrap_or(0);
+        if together + size > LARGEST {
+            groups.push(&keys[begin..at]);
+            (begin, together) = (at, 0);
+        }
+        together += size;
+    }
+    groups.push(&keys[begin..]);
+    groups
 }
 
 /// Asks what `command` says of each key, all at once. `None` where nothing is asked, or may not be, or is not known there.

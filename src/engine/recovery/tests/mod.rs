@@ -18,6 +18,7 @@ mod pools;
 mod pools_left;
 mod preflight;
 mod redis_luck;
+mod redis_memory;
 mod redis_moments;
 mod redis_places;
 mod refused_restart;
