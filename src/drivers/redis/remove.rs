@@ -6,7 +6,7 @@ use std::{
 };
 
 use futures::future::join_all;
-use redis::RedisError;
+use redis::{RedisError, cmd};
 
 use crate::{drivers::error::DriverError, model::snapshot::Removal};
 
@@ -127,6 +127,9 @@ async fn one_by_one<'k>(
     asking: bool,
     removed: &AtomicU64,
 ) -> Result<Elsewhere<'k>, DriverError> {
+    if asking {
+        may_ask(node).await?;
+    }
     let mut elsewhere = Elsewhere::new();
     let mut first_error = None;
     for batch in keys.chunks(BATCH) {
@@ -153,6 +156,13 @@ async fn one_by_one<'k>(
         Some(error) => Err(node.sorted(removal.command(), &error)),
         None => Ok(elsewhere),
     }
+}
+
+/// Proves the right to follow a key into a slot that is on the move. Refused among the removals it would pass for a slot that is sent
+/// round for ever.
+pub(super) async fn may_ask(node: &mut Node) -> Result<(), DriverError> {
+    let asked: Result<(), RedisError> = node.ask(&cmd("ASKING")).await;
+    asked.map_err(|e| node.sorted("ASKING", &e))
 }
 
 /// Where the node says that the key is, and whether that node has to be asked specially.

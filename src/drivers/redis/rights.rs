@@ -10,15 +10,22 @@ use crate::{
 use super::{
     Glob, Key, Masters, RedisServer,
     node::{Node, moving},
+    remove::may_ask,
 };
 
 impl RedisServer {
     /// Proves the right to remove keys of this glob, removing none: by `ACL DRYRUN` on every master where the server has
-    /// it, then by removing a key that nobody has, which a replica or a server that is loading refuses.
+    /// it, then by removing a key that nobody has, which a replica or a server that is loading refuses. In a cluster also the
+    /// right to `ASKING`, which only a slot on the move would need.
     ///
     /// # Errors
-    /// [`DriverError::Unauthorized`] if neither `UNLINK` nor `DEL` is permitted; others as they come.
+    /// [`DriverError::Unauthorized`] if neither `UNLINK` nor `DEL` is permitted, or no `ASKING`; others as they come.
     pub async fn can_remove(&self, glob: &Glob) -> Result<Removal, DriverError> {
+        if let Masters::Cluster(cluster) = &mut self.masters().await? {
+            for shard in &mut cluster.shards {
+                may_ask(&mut shard.node).await?;
+            }
+        }
         let mut refusals = Vec::new();
         for removal in [Removal::Unlink, Removal::Del] {
             match self.proves(removal, glob).await {

@@ -21,6 +21,7 @@ mod redis_luck;
 mod redis_memory;
 mod redis_moments;
 mod redis_places;
+mod redis_rights;
 mod refused_restart;
 mod retry;
 mod rules;
