@@ -2,7 +2,12 @@
 
 use allclear::{
     engine::recovery::{hold_retry, left_behind, release_retry},
-    model::{event::CheckOutcome, recovery::StepState, time::Span},
+    model::{
+        event::{Check, CheckOutcome},
+        recovery::StepState,
+        text::Lang,
+        time::Span,
+    },
 };
 
 use crate::{
@@ -42,6 +47,30 @@ async fn an_unknown_group_is_refused_and_not_created() {
         );
     }
     assert_eq!(staged.intents(), vec![]);
+}
+
+/// What preflight warns of, in a language.
+fn warned(checks: &[Check], lang: Lang) -> Vec<&str> {
+    let warned = checks.iter().filter(|c| c.outcome == CheckOutcome::Warned);
+    warned.map(|c| c.found.get(lang)).collect()
+}
+
+#[tokio::test]
+async fn that_the_release_is_only_approximate_is_a_warning() {
+    let part = shared().await;
+    part.create(&BROKERS, "topic-even", "even").await;
+    let mut even = queue("even", 150.0, Span::seconds(60));
+    even.topic = "topic-even".into();
+    let checks = Staged::new(part.open(), even).prepare().await;
+    for (lang, word) in [(Lang::En, "approximate"), (Lang::Zh, "近似")] {
+        let warned = warned(&checks, lang);
+        let is_said = |w: &&str| w.contains(word) && w.contains("150/s");
+        assert_eq!(
+            warned.iter().filter(|w| is_said(w)).count(),
+            1,
+            "{warned:?}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::{ops::RangeInclusive, sync::atomic::Ordering::Relaxed, time::Duration};
 
 use allclear::{
     engine::recovery::{hold_retry, left_behind, needs_repair, release_retry},
-    model::{recovery::StepState, time::Span, undo::ChangeIntent},
+    model::{recovery::StepState, text::Lang, time::Span, undo::ChangeIntent},
 };
 use tokio::time::Instant;
 
@@ -83,6 +83,10 @@ async fn is_held_and_let_go(group: &str, at: RangeInclusive<f64>) {
         "{measured}/s; {}",
         end.detail.en()
     );
+    for (lang, word) in [(Lang::En, "approximate"), (Lang::Zh, "近似")] {
+        let said = end.detail.get(lang);
+        assert!(said.contains(word), "{said}");
+    }
     assert_eq!(configs(&part, group).await, before, "byte for byte");
     assert_eq!(left_behind(&staged.scene).await, vec![]);
     let changes = staged.intents();

@@ -243,15 +243,18 @@ impl Restoring {
             .iter()
             .filter(|q| q.held || q.backlog > 0)
             .map(|now| {
-                let (queue, rate) = match playbook.retry_queues.get(now.entry) {
-                    Some(RetryQueue::Http { url, rate, .. }) => (url.clone(), *rate),
+                let at = |rate: f64| said!("let go at {rate}/s", "以 {rate}/s 放行");
+                let (queue, then) = match playbook.retry_queues.get(now.entry) {
+                    Some(RetryQueue::Http { url, rate, .. }) => (url.clone(), at(*rate)),
                     Some(RetryQueue::Kafka(kafka)) => {
-                        (format!("{} in {}", kafka.topic, kafka.cluster), kafka.rate)
+                        (format!("{} in {}", kafka.topic, kafka.cluster), at(kafka.rate))
                     }
                     Some(RetryQueue::Rocketmq(group)) => {
-                        (format!("{} in {}", group.group, group.cluster), group.rate)
+                        let rate = group.rate;
+                        let about = said!("let go at about {rate}/s, in bursts", "约以 {rate}/s 成批放行");
+                        (format!("{} in {}", group.group, group.cluster), about)
                     }
-                    None => (String::new(), 0.0),
+                    None => (String::new(), at(0.0)),
                 };
                 let waiting = count(now.backlog);
                 Change {
@@ -260,7 +263,7 @@ impl Restoring {
                         true => said!("{waiting} waiting, held", "{waiting} 条等待，已暂停"),
                         false => said!("{waiting} waiting", "{waiting} 条等待"),
                     },
-                    then: said!("let go at {rate}/s", "以 {rate}/s 放行"),
+                    then,
                 }
             });
         let pods = kubernetes::changes(&self.now.kubernetes, &self.healthy.kubernetes);

@@ -14,6 +14,7 @@ use crate::{
         },
         quota::{Payer, QuotaSeen},
         recovery::{Certainty, StepId},
+        text::Lang,
         time::Span,
     },
 };
@@ -194,4 +195,29 @@ fn a_pod_without_the_label_of_its_services_gets_it_back() {
         .collect();
     assert_eq!(shown, [["label of pod shop/order-0", "false", "true, at once"]]);
     assert!(kubernetes::changes(&healthy, &healthy).is_empty());
+}
+
+#[test]
+fn a_release_by_a_switch_alone_is_said_to_be_approximate_before_anybody_agrees() {
+    let mut now = all_read();
+    for queue in &mut now.retry_queues {
+        queue.backlog = 9000;
+    }
+    let found = Restoring {
+        healthy: Snapshot {
+            retry_queues: now.retry_queues.iter().map(healthy_queue).collect(),
+            ..now.clone()
+        },
+        now,
+        checks: Vec::new(),
+        decided: Vec::new(),
+        unknown: Vec::new(),
+    };
+    let changes = found.changes(&whole());
+    let shown = |lang| changes.iter().map(|c| c.then.get(lang)).collect::<Vec<_>>();
+    assert_eq!(
+        shown(Lang::En),
+        ["let go at 50/s", "let go at about 50/s, in bursts"]
+    );
+    assert_eq!(shown(Lang::Zh), ["以 50/s 放行", "约以 50/s 成批放行"]);
 }

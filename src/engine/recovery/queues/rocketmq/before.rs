@@ -49,7 +49,11 @@ pub(in crate::engine::recovery::queues) async fn read_group(
             for at in &mut groups {
                 at.beside = beside.get(&at.broker).map_or(0, Smallest::waiting);
             }
-            let mut checks = vec![found(&what, backlog, &groups), may_write(&what)];
+            let mut checks = vec![
+                found(&what, backlog, &groups),
+                may_write(&what),
+                approximate(&what, queue.rate),
+            ];
             checks.extend(held_with_it(&what, &beside));
             Part {
                 found: vec![RetryQueueSeen {
@@ -162,6 +166,19 @@ fn may_write(what: &Said) -> Check {
         "配置可读；能否写入，不写便无从试"
     );
     check(what.clone(), CheckOutcome::Passed, shown, None)
+}
+
+/// RocketMQ has no rate for a group: what comes of switching it on and off is near the rate on the average alone.
+fn approximate(what: &Said, rate: f64) -> Check {
+    let shown = said!(
+        "let go by switching it on and off, which is approximate: it comes in bursts, at {rate}/s on the average over minutes",
+        "以开关控制放行，只是近似：成批而来，数分钟平均为 {rate}/s"
+    );
+    let next = said!(
+        "where bursts do harm, use the application's own switch (`http`), or let the consumers fetch less ahead",
+        "若成批有害，请使用应用自身的开关（`http`），或让消费者少预取"
+    );
+    check(what.clone(), CheckOutcome::Warned, shown, Some(next))
 }
 
 /// What else the group consumes stands still with it, and comes back at no rate.

@@ -154,7 +154,7 @@ async fn follow(scene: &Scene, group: &Group<'_>, duty: &mut Duty) -> (End, Said
         duty.see(scene, group).await;
         let backlog = duty.now.backlog();
         let way = under_way((waiting, backlog), &duty.measured(), group.queue.rate);
-        let detail = said!(way; "{way}, by switching it on and off", "{way}，以开关控制");
+        let detail = roughly(&way);
         if backlog <= group.back_at() {
             return (End::Back, took(&detail, begin));
         }
@@ -193,6 +193,15 @@ async fn follow(scene: &Scene, group: &Group<'_>, duty: &mut Duty) -> (End, Said
         }
         tokio::time::sleep(LOOK).await;
     }
+}
+
+/// The same, and that RocketMQ has no rate for a group: what is measured is near it on the average alone.
+fn roughly(way: &Said) -> Said {
+    said!(
+        way;
+        "{way} (approximate: switched on and off, so it comes in bursts)",
+        "{way}（近似：以开关控制，成批而来）"
+    )
 }
 
 #[cfg(test)]
