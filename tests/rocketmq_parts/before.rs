@@ -56,21 +56,25 @@ fn warned(checks: &[Check], lang: Lang) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn that_the_release_is_only_approximate_is_a_warning() {
+async fn that_the_release_is_only_approximate_and_the_right_to_write_not_proved_are_warnings() {
     let part = shared().await;
     part.create(&BROKERS, "topic-even", "even").await;
     let mut even = queue("even", 150.0, Span::seconds(60));
     even.topic = "topic-even".into();
     let checks = Staged::new(part.open(), even).prepare().await;
-    for (lang, word) in [(Lang::En, "approximate"), (Lang::Zh, "近似")] {
+    let words = [
+        (Lang::En, "150/s on the average"),
+        (Lang::Zh, "数分钟平均为 150/s"),
+        (Lang::En, "cannot be tried without writing it"),
+        (Lang::Zh, "不写便无从试"),
+    ];
+    for (lang, words) in words {
         let warned = warned(&checks, lang);
-        let is_said = |w: &&str| w.contains(word) && w.contains("150/s");
-        assert_eq!(
-            warned.iter().filter(|w| is_said(w)).count(),
-            1,
-            "{warned:?}"
-        );
+        let said = warned.iter().filter(|w| w.contains(words)).count();
+        assert_eq!(said, 1, "{words}: {warned:?}");
     }
+    let passed = checks.iter().filter(|c| c.outcome == CheckOutcome::Passed);
+    assert_eq!(passed.count(), 1, "how it stands, and nothing else: {checks:?}");
 }
 
 #[tokio::test]

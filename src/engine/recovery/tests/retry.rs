@@ -8,6 +8,7 @@ use crate::{
     drivers::unanswered::LANDS_WITHIN,
     model::{
         environment::Kafka,
+        event::CheckOutcome,
         ids::{ClusterName, ServerName},
         playbook::{KafkaQueue, OffsetReset, QueueHold, RetryQueue},
         snapshot::RetryQueueSeen,
@@ -67,6 +68,37 @@ async fn a_grown_queue_is_held_then_let_go_at_its_rate_and_left_as_it_stood() {
     drop(now);
     assert_eq!(stage.intents().len(), 3, "held, let go, as it stood");
     assert!(left_behind(&stage.scene).await.is_empty());
+}
+
+#[tokio::test]
+async fn that_a_switch_may_be_set_is_neither_tried_nor_claimed_and_the_command_that_tries_it_is_told() {
+    let asked = Arc::new(tokio::sync::Mutex::new(Vec::new()));
+    let writing = asked.clone();
+    let read = || async {
+        axum::Json(serde_json::json!({"backlog": 3, "released": 0, "rate": 20.0, "held": false}))
+    };
+    let write = |axum::Json(body): axum::Json<serde_json::Value>| async move {
+        writing.lock().await.push(body);
+    };
+    let switch = axum::routing::get(read).fallback(write);
+    let stand = Stand::start(axum::Router::new().route("/app/retry", switch)).await;
+    let book = playbook(&stand.address, 10.0, Span::seconds(1));
+    let stage = stage(environment(&[]), book);
+    let (_, checks) = read_snapshot(&stage.scene.plan, &stage.scene.drivers).await;
+    let [found, may_set] = checks.as_slice() else {
+        panic!("{checks:?}");
+    };
+    assert_eq!(found.outcome, CheckOutcome::Passed, "{found:?}");
+    assert_eq!(may_set.outcome, CheckOutcome::Warned, "{may_set:?}");
+    assert!(
+        may_set.found.en().contains("cannot be tried without setting it"),
+        "{may_set:?}"
+    );
+    assert!(asked.lock().await.is_empty(), "preflight changes nothing");
+    let next = may_set.next.as_ref().unwrap().en();
+    type_by_hand(&next[next.find("curl").unwrap()..]).await;
+    let as_it_stood = serde_json::json!({"held": false, "rate": 20.0});
+    assert_eq!(*asked.lock().await, [as_it_stood]);
 }
 
 #[tokio::test]

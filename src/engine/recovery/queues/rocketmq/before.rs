@@ -159,13 +159,17 @@ fn found(what: &Said, backlog: u64, groups: &[GroupSeen]) -> Check {
     }
 }
 
-/// RocketMQ has no dry run, and 5.3 asks no more of who writes a config than of who reads all of them.
+/// RocketMQ has no dry run, and to write a config as it was read would overrule whoever changed it in between.
 fn may_write(what: &Said) -> Check {
     let shown = said!(
         "its config can be read; that it may be written cannot be tried without writing it",
         "配置可读；能否写入，不写便无从试"
     );
-    check(what.clone(), CheckOutcome::Passed, shown, None)
+    let next = said!(
+        "RocketMQ 5.3 asks no more of who writes it than of who reads it; behind a proxy, or with another version, try it on a group of no importance",
+        "RocketMQ 5.3 对写入者的要求不高于读取者；经代理或其他版本，请先用不重要的消费组试"
+    );
+    check(what.clone(), CheckOutcome::Warned, shown, Some(next))
 }
 
 /// RocketMQ has no rate for a group: what comes of switching it on and off is near the rate on the average alone.
