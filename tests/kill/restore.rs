@@ -1,10 +1,6 @@
 //! The playbook alone, on a shop that is sick without a drill; and a rehearsal on a healthy one.
 
-use std::{
-    io::{Read, Write},
-    net::TcpStream,
-    process::Stdio,
-};
+use std::process::Stdio;
 
 use rustix::process::Signal;
 
@@ -15,34 +11,10 @@ use crate::{
     shop::{Shop, until},
 };
 
-/// What an accident leaves: a server drained, a flag that never expires, a held queue.
-fn harm(shop: &Shop) {
-    let say = |address: &str, line: &str| {
-        let mut stream = TcpStream::connect(address).expect("a connection");
-        writeln!(stream, "{line}\r").expect("said");
-        let mut answer = [0; 256];
-        let n = stream.read(&mut answer).expect("an answer");
-        String::from_utf8_lossy(&answer[..n]).into_owned()
-    };
-    say(
-        shop.endpoint("gateway_runtime"),
-        "set server order/order-0 weight 10",
-    );
-    say(
-        shop.endpoint("gateway_runtime"),
-        "set server order/order-0 state drain",
-    );
-    let redis = shop
-        .endpoint("redis")
-        .trim_start_matches("redis://")
-        .trim_end_matches('/');
-    assert_eq!(say(redis, "SET degrade:order:accident 1"), "+OK\r\n");
-}
-
 #[tokio::test]
 async fn a_sick_shop_is_shown_as_it_is_and_nothing_is_done_without_a_yes() {
     let (shop, place) = (Shop::open().await, Place::new());
-    harm(&shop);
+    shop.harm();
     let sick = shop.left().await;
     let drill = place.drill("5s");
     let drill = drill.to_str().expect("a path");
@@ -66,7 +38,7 @@ async fn a_sick_shop_is_shown_as_it_is_and_nothing_is_done_without_a_yes() {
 #[tokio::test]
 async fn a_restore_whose_keeper_is_killed_is_finished_by_the_next_one() {
     let (shop, place) = (Shop::open().await, Place::new());
-    harm(&shop);
+    shop.harm();
     let drill = place.drill("5s");
     let drill = drill.to_str().expect("a path").to_owned();
     let mut command = place.allclear(&shop, &["restore", &drill, "--yes", "--plain"]);
@@ -101,7 +73,7 @@ async fn a_rehearsal_makes_no_rule_and_takes_the_target_out_and_back() {
 #[tokio::test]
 async fn a_restore_whose_keeper_is_killed_still_knows_what_cannot_be_proved_and_runs_its_commands_again() {
     let (shop, place) = (Shop::open().await, Place::new());
-    harm(&shop);
+    shop.harm();
     let drill = place.drill("5s");
     let ran = place.file("ran");
     let text = std::fs::read_to_string(&drill).expect("the drill");

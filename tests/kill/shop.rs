@@ -1,7 +1,8 @@
 //! A range in a process of its own, and what a drill may have left in it.
 
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
     path::PathBuf,
     process::{Child, Command, Stdio},
     time::Duration,
@@ -18,6 +19,9 @@ use tokio::{
 use crate::proc;
 
 pub const ALLCLEAR: &str = env!("CARGO_BIN_EXE_allclear");
+
+/// What an accident has left.
+const FLAG: &str = "degrade:order:accident";
 
 /// Two ranges at once are enough for a small machine.
 static ROOM: Semaphore = Semaphore::const_new(2);
@@ -77,13 +81,11 @@ impl Shop {
             let text = |key: &str| one[key].as_str().expect("a text").to_owned();
             services[text("service")][text("instance")] = json!(text("address"));
         }
-        let redis = self.endpoints["redis"].as_str().expect("a text");
-        let redis = redis.trim_start_matches("redis://").trim_end_matches('/');
         json!({"default": "shop", "environments": {"shop": {
             "stage": "practice",
             "scrape": {"every": "50ms"},
             "services": services,
-            "redis": {"main": {"address": redis}},
+            "redis": {"main": {"address": self.redis()}},
             "gateways": {"lb": self.endpoints["gateway_runtime"]},
         }}})
     }
@@ -91,6 +93,25 @@ impl Shop {
     /// An address of the range, by its name.
     pub fn endpoint(&self, name: &str) -> &str {
         self.endpoints[name].as_str().expect("a text")
+    }
+
+    /// What an accident leaves: a server drained, a flag that never expires. Of the flag the range's own status tells nothing.
+    pub fn harm(&self) {
+        let gateway = self.endpoint("gateway_runtime");
+        say(gateway, "set server order/order-0 weight 10");
+        say(gateway, "set server order/order-0 state drain");
+        let set = say(self.redis(), &format!("SET {FLAG} 1"));
+        assert_eq!(set, "+OK\r\n");
+    }
+
+    /// Whether the accident's flag is still there.
+    pub fn has_flag(&self) -> bool {
+        say(self.redis(), &format!("GET {FLAG}")) == "$1\r\n1\r\n"
+    }
+
+    fn redis(&self) -> &str {
+        let redis = self.endpoint("redis").trim_start_matches("redis://");
+        redis.trim_end_matches('/')
     }
 
     fn instances(&self) -> &Vec<Value> {
@@ -177,6 +198,15 @@ impl Drop for Shop {
         proc::signal(self.process.id() as i32, Signal::KILL);
         let _ = self.process.wait();
     }
+}
+
+/// What somebody answers to a line.
+fn say(address: &str, line: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("a connection");
+    writeln!(stream, "{line}\r").expect("said");
+    let mut answer = [0; 256];
+    let n = stream.read(&mut answer).expect("an answer");
+    String::from_utf8_lossy(&answer[..n]).into_owned()
 }
 
 /// Asks until it holds; fails after a minute.
