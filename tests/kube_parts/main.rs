@@ -16,9 +16,12 @@ mod part;
 mod parts_support;
 mod preflight;
 mod proxy;
+mod rehearse;
 mod restart;
 mod rollout;
 mod route;
 mod scale;
 mod stage;
+#[path = "../support/mod.rs"]
+mod support;
 mod unread;
