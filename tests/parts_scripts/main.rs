@@ -24,7 +24,7 @@ const ROCKETMQ: Kind = Kind::new("rocketmq", &[0, 3, 7]).with_files_that_stay();
 const SENTINEL: Kind = Kind::new("sentinel", &[0, 1])
     .with_a_list_of_ports()
     .with_files_that_stay();
-const SPRING: Kind = Kind::new("spring", &[0, 1, 2])
+const SPRING: Kind = Kind::new("spring", &[0, 1, 2, 3])
     .with_a_list_of_ports()
     .with_files_that_stay();
 const SHOP: Kind = Kind::new(

@@ -76,7 +76,7 @@ impl Part {
         let part = Self {
             kind,
             number,
-            first: free_ports(&[0, 1, 2]),
+            first: free_ports(&[0, 1, 2, 3]),
         };
         // What an aborted run left has other ports.
         part.script(&["down"]).await;
@@ -89,7 +89,7 @@ impl Part {
 
     /// Runs the part's script. It must do well.
     async fn script(&self, args: &[&str]) {
-        let ports: Vec<String> = (0..3).map(|n| (self.first + n).to_string()).collect();
+        let ports: Vec<String> = (0..4).map(|n| (self.first + n).to_string()).collect();
         let script = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("scripts/part")
             .join(self.kind);
@@ -129,6 +129,11 @@ pub async fn spring_with_read_only() -> Lent {
     let lent = SPRING.lent(&["order-0", "order-1", "order-2"]).await;
     lent.is_well(&[0, 1, 2]).await;
     lent
+}
+
+/// order-3 alone, whose actuator does not expose the breakers.
+pub async fn spring_not_exposed() -> Lent {
+    SPRING.lent(&["order-3"]).await
 }
 
 /// The app with Sentinel, with the rules that it starts with.

@@ -1,9 +1,10 @@
 //! What is read and proved before a drill: nothing moves, and what could not be put back is refused.
 
+use allclear::model::text::Lang;
 use serde_json::Value;
 
 use crate::{
-    app::{spring, spring_with_read_only},
+    app::{spring, spring_not_exposed, spring_with_read_only},
     parts_support::Staged,
     stage::{PATIENCE, WAYS, checks, plan, refused, resilience4j},
 };
@@ -96,6 +97,31 @@ async fn an_actuator_that_may_only_be_read_refuses_what_would_close_by_it_and_no
         assert!(refused(&checks).is_empty(), "{way}: {checks:?}");
     }
     assert_eq!(app.breakers(2).await["payment"], before["payment"]);
+}
+
+#[tokio::test]
+async fn an_actuator_that_does_not_expose_the_breakers_is_refused_by_name_with_what_to_do() {
+    let app = spring_not_exposed().await;
+    let (status, text) = app.get(3, "/actuator/circuitbreakers").await;
+    assert_eq!(status, 404, "{text}");
+    for way in WAYS {
+        let checks = checks(plan(&[app.address(3)], resilience4j(&["coupon"], way))).await;
+        let refused = refused(&checks);
+        assert_eq!(refused.len(), 1, "{way}: {checks:?}");
+        assert_eq!(refused[0].what.en(), "breakers coupon on order-0");
+        let found = refused[0].found.en();
+        let asked = format!("{}/actuator/circuitbreakers", app.address(3));
+        assert!(found.contains(&asked) && found.contains("404"), "{way}: {found}");
+        let next = refused[0].next.as_ref().expect("what to do");
+        for lang in [Lang::En, Lang::Zh] {
+            let next = next.get(lang);
+            let option = "management.endpoints.web.exposure.include";
+            assert!(
+                next.contains(option) && next.contains("`circuitbreakers`"),
+                "{next}"
+            );
+        }
+    }
 }
 
 #[tokio::test]

@@ -44,8 +44,12 @@ pub(in crate::engine::recovery) async fn read_breakers(plan: &Plan, drivers: &Dr
             Err(refused) => return nothing_but(*refused),
         };
         let look = instances.into_iter().map(async |instance| {
-            let base = drivers.places().fill(actuator, at(instance))?;
-            let listed = drivers.resilience4j().list(&base).await?;
+            let what = said!("breakers {listed} on {instance}", "{instance} 的熔断器 {listed}");
+            let refuse = |error: DriverError| Box::new(refused(what.clone(), &error));
+            let base = drivers.places().fill(actuator, at(instance));
+            let base = base.map_err(|error| refuse(error.into()))?;
+            let listed = drivers.resilience4j().list(&base).await;
+            let listed = listed.map_err(|error| unlisted(what.clone(), &error))?;
             let seen = names.iter().map(|name| {
                 Ok(BreakerSeen {
                     entry,
@@ -54,13 +58,25 @@ pub(in crate::engine::recovery) async fn read_breakers(plan: &Plan, drivers: &Dr
                     state: resilience4j::find(&listed, &base, name)?,
                 })
             });
-            let seen = seen.collect::<Result<Vec<_>, DriverError>>()?;
-            proves_via(drivers, via, &base, &seen).await?;
+            let seen = seen.collect::<Result<Vec<_>, _>>().map_err(refuse)?;
+            proves_via(drivers, via, &base, &seen).await.map_err(refuse)?;
             Ok(seen)
         });
         breaker_part(what, via, gently(look).await)
     });
     Part::join(join_all(parts).await)
+}
+
+/// The names of breakers are not wrong where there is no list of them.
+fn unlisted(what: Said, error: &DriverError) -> Box<Check> {
+    let mut check = refused(what, error);
+    if matches!(error, DriverError::NotThere { .. }) {
+        check.next = Some(said!(
+            "expose it: `circuitbreakers` in management.endpoints.web.exposure.include of that service; or correct the actuator's URL in the drill file",
+            "请在该服务的 management.endpoints.web.exposure.include 中加入 `circuitbreakers`；或改正演练文件中 actuator 的地址"
+        ));
+    }
+    Box::new(check)
 }
 
 /// Proves that each breaker can be brought back in the playbook's way. Moves none: a breaker that is not closed is sent no
@@ -99,13 +115,13 @@ async fn proves_via(
 fn breaker_part(
     what: Said,
     via: &Via,
-    looks: Vec<Result<Vec<BreakerSeen>, DriverError>>,
+    looks: Vec<Result<Vec<BreakerSeen>, Box<Check>>>,
 ) -> Part<BreakerSeen> {
     let (mut found, mut checks) = (Vec::new(), Vec::new());
     for look in looks {
         match look {
             Ok(seen) => found.extend(seen),
-            Err(error) => checks.push(refused(what.clone(), &error)),
+            Err(refused) => checks.push(*refused),
         }
     }
     let held: Vec<Said> = found
