@@ -5,14 +5,14 @@
 //! goes. Runs overlap, each begins to be bad at another moment of the second.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
-use std::{sync::atomic::Ordering::SeqCst, time::Duration};
+use std::{process::ExitCode, sync::atomic::Ordering::SeqCst, time::Duration};
 
 use allclear::{
     engine::Begin,
     model::event::{Body, Health},
 };
 use serde_json::{Value, json};
-use stand::{Engine, Services, plan, spread};
+use stand::{Engine, Services, bound, plan, spread};
 use tokio::time::{Instant, sleep};
 
 mod stand;
@@ -104,14 +104,12 @@ async fn measure(breaks: Breaks) {
         Breaks::Hypothesis => look,
     };
     let worst = bounded.into_iter().max().unwrap_or_default();
-    println!(
-        "  bound {BOUND:?}: {}",
-        if worst <= BOUND { "met" } else { "MISSED" }
-    );
+    println!("  bound {BOUND:?}: {}", bound::word(worst <= BOUND));
 }
 
 #[tokio::main]
-async fn main() {
+async fn main() -> ExitCode {
     measure(Breaks::Tripwire).await;
     measure(Breaks::Hypothesis).await;
+    bound::code()
 }

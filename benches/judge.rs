@@ -5,14 +5,22 @@
     reason = "nothing sleeps in here, and there is no engine to ask for the time"
 )]
 
-use std::time::Instant;
+use std::{
+    process::ExitCode,
+    time::{Duration, Instant},
+};
 
 use allclear::judge::{
     Bounds, Case, Expect, Periods, Unit, Verdict, Windows, movers, parse_case, smallest_detectable,
     steadiness, verdict,
 };
 
+#[path = "stand/bound.rs"]
+mod bound;
+
 const ROWS: u32 = 10_000;
+/// For all rows, from JSON to JSON.
+const BOUND: Duration = Duration::from_secs(10);
 
 /// Repeatable noise, uniform around zero (a 64-bit linear congruential generator, Knuth's constants).
 struct Noise(u64);
@@ -90,7 +98,7 @@ fn line(case: &Case) -> String {
     .to_string()
 }
 
-fn main() {
+fn main() -> ExitCode {
     let rows = rows();
     let relative = |case: &Case| {
         let mut case = case.clone();
@@ -120,10 +128,12 @@ fn main() {
         .filter_map(|line| parse_case(line).ok())
         .map(|case| verdict(&case).to_json(case.id.as_ref()).to_string().len())
         .sum();
+    let took = start.elapsed();
     println!(
-        "{:<40} {:>8.3} s  ({written} bytes)",
+        "{:<40} {:>8.3} s  ({written} bytes; bound {BOUND:?}: {})",
         "JSON line in, JSON line out",
-        start.elapsed().as_secs_f64()
+        took.as_secs_f64(),
+        bound::word(took <= BOUND)
     );
     let start = Instant::now();
     let listed = movers(&rows).len();
@@ -132,4 +142,5 @@ fn main() {
         "movers of all of them",
         start.elapsed().as_secs_f64()
     );
+    bound::code()
 }

@@ -10,7 +10,7 @@
 use std::{
     collections::BTreeMap,
     io::{BufRead, BufReader, Write},
-    process::{Command, Stdio},
+    process::{Command, ExitCode, Stdio},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -31,12 +31,18 @@ use allclear::{
 };
 use axum::{Router, routing::get};
 
+#[path = "stand/bound.rs"]
+mod bound;
+
 const INSTANCES: usize = 8;
 const EDGES: [&str; 12] = [
     "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1", "2.5", "5", "10", "+Inf",
 ];
 const WIDTH: Span = Span::seconds(10);
 const GUARD: Span = Span::seconds(60);
+/// In percent of a core; in MiB.
+const CPU: f64 = 5.0;
+const MEMORY: f64 = 64.0;
 
 /// 250 rates, 100 ratios, 100 gauges, 50 quantiles.
 fn metrics() -> Vec<Wanted> {
@@ -174,14 +180,16 @@ fn store_for_hours(hours: f64) {
     let cpu = cpu_seconds() - cpu_before;
     println!("store: {hours} h, {rounds} rounds, {given} windows");
     println!(
-        "  CPU    {:.2} % of a core, of which {:.2} % made the samples",
+        "  CPU    {:.2} % of a core, of which {:.2} % made the samples (bound of the rest {CPU} %: {})",
         share(cpu, rounds),
-        share(making, rounds)
+        share(making, rounds),
+        bound::word(share(cpu - making, rounds) < CPU)
     );
     println!(
-        "  memory {:.1} MiB resident, {:.1} MiB more than before",
+        "  memory {:.1} MiB resident, {:.1} MiB more than before (bound {MEMORY} MiB: {})",
         rss_mib(),
-        rss_mib() - rss_before
+        rss_mib() - rss_before,
+        bound::word(rss_mib() < MEMORY)
     );
 }
 
@@ -263,7 +271,11 @@ async fn scrapes(rounds: i64) {
         "scrapes: {rounds} rounds of {INSTANCES} pages of {} KiB",
         page(9).len() / 1024
     );
-    println!("  CPU    {:.2} % of a core", share(cpu, rounds));
+    println!(
+        "  CPU    {:.2} % of a core (bound {CPU} %: {})",
+        share(cpu, rounds),
+        bound::word(share(cpu, rounds) < CPU)
+    );
     println!("  memory {:.1} MiB resident", rss_mib());
     drop(server.stdin.take());
     let _ = server.wait();
@@ -305,10 +317,11 @@ fn rss_mib() -> f64 {
     kib.unwrap_or(f64::NAN) / 1024.0
 }
 
-fn main() {
+fn main() -> ExitCode {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     if std::env::args().any(|a| a == "serve") {
-        return runtime.block_on(serve());
+        runtime.block_on(serve());
+        return ExitCode::SUCCESS;
     }
     let hours = std::env::var("ALLCLEAR_BENCH_HOURS")
         .ok()
@@ -316,4 +329,5 @@ fn main() {
         .unwrap_or(10.0);
     runtime.block_on(scrapes(60));
     store_for_hours(hours);
+    bound::code()
 }

@@ -2,6 +2,7 @@
 //! engine with a real journal.
 #![allow(dead_code, unused_imports, reason = "each bench uses its own part")]
 
+pub mod bound;
 mod engine;
 
 pub use engine::Engine;
