@@ -11,7 +11,7 @@ pub use watched::{WatchedPart, watched, watched_over_tls};
 
 use std::process::Command;
 
-use redis::{FromRedisValue, Value};
+use redis::{FromRedisValue, Value, aio::MultiplexedConnection};
 use tempfile::TempDir;
 
 use crate::{
@@ -57,22 +57,25 @@ async fn at(address: String, folder: TempDir, more: &[&str]) -> RedisPart {
     server
 }
 
-/// A client's connection to any of them.
+/// A client's answer from any of them.
 pub async fn ask_at<T: FromRedisValue>(address: &str, words: &[&[u8]]) -> redis::RedisResult<T> {
-    let client = redis::Client::open(format!("redis://{address}/"))?;
-    // One that loads slowly answers all the same.
-    let patient = Some(std::time::Duration::from_secs(10));
-    let config = redis::AsyncConnectionConfig::new()
-        .set_connection_timeout(patient)
-        .set_response_timeout(patient);
-    let mut connection = client
-        .get_multiplexed_async_connection_with_config(&config)
-        .await?;
+    let mut connection = connected(address).await?;
     let mut command = redis::Cmd::new();
     for word in words {
         command.arg(*word);
     }
     command.query_async(&mut connection).await
+}
+
+/// A client's connection to any of them.
+pub async fn connected(address: &str) -> redis::RedisResult<MultiplexedConnection> {
+    let client = redis::Client::open(format!("redis://{address}/"))?;
+    // One that loads slowly answers all the same, and so does one on a busy machine.
+    let patient = Some(std::time::Duration::from_secs(10));
+    let config = redis::AsyncConnectionConfig::new()
+        .set_connection_timeout(patient)
+        .set_response_timeout(patient);
+    client.get_multiplexed_async_connection_with_config(&config).await
 }
 
 /// How often the server there has answered with this error; also while it loads.

@@ -3,12 +3,13 @@
 
 use super::{
     flags::playbook,
-    redis_luck::{LONG, halted},
+    redis_luck::halted,
+    redis_moments::CALM,
     redis_places::{Place, single},
     *,
 };
 use crate::drivers::{
-    redis::testing::{RedisPart, redis_server},
+    redis::testing::{RedisPart, connected, redis_server},
     testing::until,
 };
 
@@ -47,8 +48,7 @@ async fn a_full_server_evicts_nothing_for_a_recovery() {
     fill(&redis, "session:", 5_000, 100).await;
     fill(&redis, "degrade:order:old:", 60, 50_000).await;
     // Somebody else's commands: before each one the server makes room if it must.
-    let client = redis::Client::open(format!("redis://{}/", redis.address)).unwrap();
-    let mut theirs = client.get_multiplexed_async_connection().await.unwrap();
+    let mut theirs = connected(&redis.address).await.unwrap();
     let traffic = async {
         loop {
             let _: () = redis::cmd("PING").query_async(&mut theirs).await.unwrap();
@@ -61,7 +61,7 @@ async fn a_full_server_evicts_nothing_for_a_recovery() {
             playbook(50_000),
             |_| {},
             Secrets::none(),
-            LONG,
+            CALM,
         );
         let stage = stage.with_snapshot_read().await;
         redis.ask(&["CONFIG", "SET", "maxmemory", "0"]).await;
@@ -89,7 +89,7 @@ async fn a_full_server_evicts_nothing_for_a_recovery() {
 async fn flags_that_are_evicted_in_mid_step_are_not_counted_and_an_older_one_is_said_to_be_gone() {
     let redis = redis_server(&POLICY).await;
     let place = Place::at(redis.named(), vec![&redis.address], false);
-    let mut halted = halted(&place, LONG).await;
+    let mut halted = halted(&place, CALM).await;
     let evicts = async {
         redis.ask(&["CONFIG", "SET", "maxmemory", "1"]).await;
         until("all is evicted", async || redis.keys().await.is_empty()).await;

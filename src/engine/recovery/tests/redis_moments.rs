@@ -14,8 +14,8 @@ use crate::drivers::{
     testing::until,
 };
 
-/// Time enough for each answer of a server that loads, or while this thread does something else.
-const CALM: Patience = Patience {
+/// Time enough for each answer of a server that loads, and on a busy machine.
+pub(super) const CALM: Patience = Patience {
     connect: Span::seconds(10),
     call: Span::seconds(10),
     ..LONG

@@ -2,7 +2,7 @@
 
 use redis::{ErrorKind, ServerErrorKind};
 
-use super::{flags::playbook, *};
+use super::{flags::playbook, redis_moments::CALM, *};
 use crate::{
     drivers::{
         redis::testing::{
@@ -38,9 +38,9 @@ impl Place<'_> {
     }
 
     pub(super) async fn stage(&self, at_most: u32) -> Stage {
-        stage(self.environment(), playbook(at_most))
-            .with_snapshot_read()
-            .await
+        let (place, book) = (self.environment(), playbook(at_most));
+        let stage = stage_with(place, book, |_| {}, Secrets::none(), CALM);
+        stage.with_snapshot_read().await
     }
 
     /// Types words to the server.
@@ -126,6 +126,7 @@ async fn kept_and_removed(place: Place<'_>) {
         .unwrap();
     assert!((900..=1000).contains(&left), "{left}");
 
+    let ends = place.say(&["PEXPIRETIME", "degrade:order:expires"]);
     // What the drill does to an old flag is seen, whatever its type, until a person has put it back.
     let spoilt: [(&[&str], &[&str], &str); 5] = [
         (
@@ -145,7 +146,7 @@ async fn kept_and_removed(place: Place<'_>) {
         ),
         (
             &["PERSIST", "degrade:order:expires"],
-            OLD[5],
+            &["PEXPIREAT", "degrade:order:expires", ends.trim()],
             "it does not expire now",
         ),
         (&["DEL", "degrade:order:sorted"], OLD[4], "it is gone"),

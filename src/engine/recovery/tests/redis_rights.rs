@@ -3,6 +3,7 @@
 
 use super::{
     flags::playbook,
+    redis_moments::CALM,
     redis_places::{Place, behind, sharded, single},
     *,
 };
@@ -82,7 +83,7 @@ impl<'a> Permitted<'a> {
         for variable in ["FLAGS_PASSWORD", "SENTINEL_PASSWORD"] {
             secrets.insert(SecretRef::Env(variable.into()), SecretText::new("secret"));
         }
-        let mut stage = stage_with(self.place.environment(), book, |_| {}, secrets, SHORT);
+        let mut stage = stage_with(self.place.environment(), book, |_| {}, secrets, CALM);
         let (snapshot, mut checks) = read_snapshot(&stage.scene.plan, &stage.scene.drivers).await;
         stage.scene.snapshot = Arc::new(snapshot);
         (stage, checks.remove(0))
