@@ -145,8 +145,52 @@ async fn nothing_is_drained_that_the_rest_cannot_carry() {
     );
 }
 
+/// A stage of the ramp that the users do not bear.
+struct Broken {
+    at: &'static str,
+    /// What weights are set on the way.
+    way: &'static [&'static str],
+    /// The weight that is borne, and that is left.
+    borne: u32,
+    /// The weights that are left to be set by hand.
+    by_hand: &'static [u32],
+}
+
+const BROKEN: [Broken; 3] = [
+    Broken {
+        at: "10%",
+        way: &["weight 10", "weight 0", "weight 10", "weight 0"],
+        borne: 0,
+        by_hand: &[10, 30, 100],
+    },
+    Broken {
+        at: "30%",
+        way: &["weight 10", "weight 30", "weight 10", "weight 30", "weight 10"],
+        borne: 10,
+        by_hand: &[30, 100],
+    },
+    Broken {
+        at: "100%",
+        way: &[
+            "weight 10",
+            "weight 30",
+            "weight 100",
+            "weight 30",
+            "weight 100",
+            "weight 30",
+        ],
+        borne: 30,
+        by_hand: &[100],
+    },
+];
+
 #[tokio::test]
-async fn a_guard_that_breaks_on_the_way_up_stops_below_that_stage() {
+async fn a_guard_that_breaks_at_any_stage_of_the_way_up_stops_below_it() {
+    futures::future::join_all(BROKEN.map(stops_below)).await;
+}
+
+async fn stops_below(broken: Broken) {
+    let Broken { at, borne, .. } = broken;
     let part = haproxy().await;
     let (address, hurt) = (part.admin.clone(), Arc::new(AtomicBool::new(false)));
     let seen = hurt.clone();
@@ -154,46 +198,49 @@ async fn a_guard_that_breaks_on_the_way_up_stops_below_that_stage() {
         ledger.guard = Box::new(move || seen.load(Relaxed).then(|| "order_p99 users 900ms".into()));
     };
     let book = playbook(&address, Span::millis(300));
-    let stage = stage_with(one_target("order-0"), book, guard, Secrets::none(), SHORT)
+    let mut stage = stage_with(one_target("order-0"), book, guard, Secrets::none(), SHORT)
         .with_snapshot_read()
         .await;
     drain(&stage.scene, true).await;
+    assert_eq!(weights(&stage.intents()), ["weight 0"], "{at}");
     let haproxy = stage.scene.drivers.haproxy(&address, "order").unwrap();
-    // Users are hurt whenever the target has more than 10 of its weight.
+    // Users are hurt whenever the target has more than they bear.
     let feel = async {
         loop {
             let servers = haproxy.servers().await.unwrap();
-            hurt.store(
-                servers.iter().any(|s| s.name == "order-0" && s.weight > 10),
-                Relaxed,
-            );
+            let is_too_much = |s: &Server| s.name == "order-0" && s.weight > borne;
+            hurt.store(servers.iter().any(is_too_much), Relaxed);
+            tokio::time::sleep(Span::millis(5).into()).await;
         }
     };
     let end = tokio::select! {
         end = traffic(&stage.scene) => end,
         () = feel => unreachable!(),
     };
-    assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
-    assert_eq!(server(&stage, &address, "order-0").await.weight, 10);
+    assert_eq!(end.state, StepState::Failed, "{at}: {}", end.detail.en());
+    assert_eq!(weights(&stage.intents()), broken.way, "{at}");
+    assert_eq!(server(&stage, &address, "order-0").await.weight, borne, "{at}");
     assert!(
-        end.leftovers[0].why.en().contains("bad at 30%"),
-        "{:?}",
+        end.leftovers[0].why.en().contains(&format!("bad at {at}")),
+        "{at}: {:?}",
         end.leftovers
     );
     // Not all of it at once: that is what the guard did not bear.
     let left = left_behind(&stage.scene).await;
-    assert_eq!(left[0].by_hand, end.leftovers[0].by_hand);
+    assert_eq!(left[0].by_hand, end.leftovers[0].by_hand, "{at}");
     let by_hand = left[0].by_hand.as_deref().unwrap();
     let lines: Vec<&str> = by_hand.lines().collect();
-    assert_eq!(lines[0], "# only once the guards hold / 守护成立后再执行");
-    assert!(lines[1].contains("weight 30"), "{by_hand}");
-    assert_eq!(
-        lines[2],
-        "# only once the guards have held for 300ms / 守护保持 300ms 后再执行"
-    );
-    assert!(lines[3].contains("weight 100") && lines.len() == 4, "{by_hand}");
+    assert_eq!(lines.len(), broken.by_hand.len() * 2, "{at}: {by_hand}");
+    for (nth, (lines, weight)) in lines.chunks(2).zip(broken.by_hand).enumerate() {
+        let when = match nth {
+            0 => "# only once the guards hold / 守护成立后再执行",
+            _ => "# only once the guards have held for 300ms / 守护保持 300ms 后再执行",
+        };
+        assert_eq!(lines[0], when, "{at}");
+        assert!(lines[1].contains(&format!("weight {weight};")), "{at}: {by_hand}");
+    }
     type_by_hand(by_hand).await;
-    assert!(left_behind(&stage.scene).await.is_empty());
+    assert!(left_behind(&stage.scene).await.is_empty(), "{at}");
 }
 
 #[tokio::test]
