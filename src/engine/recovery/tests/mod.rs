@@ -1,14 +1,16 @@
-//! Recovery against real systems (Redis, HAProxy) and against services that answer as the documented ones do.
+//! Recovery against real systems (Redis, HAProxy, nginx) and against services that answer as the documented ones do.
 
 mod again;
 mod bad_luck;
 mod breakers;
 mod commands;
+mod documented;
 mod faults;
 mod faults_silent;
 mod flags;
 mod gateway;
 mod gateway_luck;
+mod gateway_nginx;
 mod gateway_reload;
 mod gateway_restore;
 mod gateway_unseen;
