@@ -25,6 +25,7 @@ mod redis_moments;
 mod redis_places;
 mod redis_rights;
 mod refused_restart;
+mod registries;
 mod retry;
 mod rules;
 mod stand;
