@@ -149,6 +149,7 @@ impl Lent {
     async fn is_well(&self, instances: &[usize]) {
         for number in instances.iter().copied() {
             self.post(number, "/scene/mood?is=WELL").await;
+            self.post(number, "/scene/pools/release").await;
             for name in ["coupon", "stock", "payment"] {
                 self.fails(number, name, false).await;
                 self.put(number, name, "CLOSED").await;
