@@ -168,3 +168,42 @@ async fn the_shop_of_the_readme_is_checked_and_is_what_the_readme_shows() {
         assert!(file.contains(&lines(block)), "not in its file:\n{block}");
     }
 }
+
+/// What somebody looks for who decides whether a driver may be let at a system.
+const SECTIONS: [&str; 4] = [
+    "What it reads",
+    "What it changes",
+    "What it needs",
+    "What it cannot do",
+];
+
+#[test]
+fn the_page_of_every_driver_says_what_it_reads_changes_needs_and_cannot_do() {
+    let table = fs::read_to_string(repository("docs/drivers.md")).expect("the table of drivers");
+    let entries = fs::read_dir(repository("docs/drivers")).expect("the drivers' pages");
+    let names = entries.map(|entry| entry.expect("an entry").file_name().display().to_string());
+    let pages: Vec<String> = names.filter(|name| name.ends_with(".md")).collect();
+    assert!(pages.len() >= 11, "{pages:?}");
+    for page in pages {
+        let text = fs::read_to_string(repository(format!("docs/drivers/{page}"))).expect("a page");
+        for section in SECTIONS {
+            // `What it needs: the exact ACLs` is one as well.
+            let found = text
+                .split("\n## ")
+                .skip(1)
+                .filter_map(|part| part.strip_prefix(section));
+            let said = found.filter(|rest| rest.starts_with(['\n', ',', ':']));
+            let lines = said
+                .flat_map(|rest| rest.lines().skip(1))
+                .filter(|line| !line.is_empty());
+            assert!(
+                lines.count() > 0,
+                "docs/drivers/{page} has nothing under `## {section}`"
+            );
+        }
+        assert!(
+            table.contains(&format!("](drivers/{page})")),
+            "docs/drivers.md does not name {page}"
+        );
+    }
+}
