@@ -5,6 +5,7 @@ mod hold;
 mod pace;
 mod release;
 pub(in crate::engine::recovery) mod scale;
+mod still;
 #[cfg(test)]
 mod tests;
 

@@ -22,14 +22,13 @@ use crate::{
 };
 
 use super::{
-    COMMIT, LOOK, Topic, WINDOW,
+    LOOK, Topic, WINDOW,
     hold::{Looks, differs},
     pace::Pace,
     scale,
+    still::{OWN, Still},
 };
 
-/// After the quota is gone, how long a consumer may still be muted: a window, and the commit that shows it.
-const UNMUTED: Duration = Duration::from_secs(WINDOW as u64 + COMMIT.as_secs() + 3);
 /// Between two changes of a quota.
 const SETTLE: Duration = Duration::from_secs(1);
 
@@ -52,26 +51,34 @@ pub(in crate::engine::recovery::queues) async fn release(
     {
         return Ok(end);
     }
+    let until = Instant::now() + topic.queue.within.into();
+    let (mut now, mut still) = (first.clone(), Still::from(&first));
     let mut followed = backlog(first.backlog());
-    if first.backlog() > topic.back_at() {
-        let (arrived, detail) = follow(scene, topic, first).await?;
-        if !arrived {
-            // Without its quota it would be the storm again: it goes on at the playbook's rate.
-            let now = topic.position(scene).await?;
-            return Ok(StepEnd::of(
-                StepState::Failed,
-                detail,
-                topic.differences(scene, &now).await,
-            ));
+    loop {
+        if now.backlog() > topic.back_at() {
+            let (arrived, detail) = follow(scene, topic, now, until, &mut still).await?;
+            if !arrived {
+                // Without its quota it would be the storm again: it goes on at the playbook's rate.
+                let now = topic.position(scene).await?;
+                let left = topic.differences(scene, &now).await;
+                return Ok(StepEnd::of(StepState::Failed, detail, left));
+            }
+            followed = detail;
         }
-        followed = detail;
+        put_back(scene, topic, &followed).await?;
+        if let Some(scale) = &topic.scale {
+            scale.wait_for_ready(scene, &followed).await?;
+        }
+        now = unmuted(scene, topic, &followed, &mut still).await?;
+        // What has gathered meanwhile does not come all at once either: it is let go at the rate.
+        if now.backlog() <= topic.back_at() || Instant::now() >= until {
+            break;
+        }
     }
-    put_back(scene, topic, &followed).await?;
-    if let Some(scale) = &topic.scale {
-        scale.wait_for_ready(scene, &followed).await?;
+    let left = topic.differences(scene, &now).await;
+    if !left.is_empty() {
+        followed = still.told(followed);
     }
-    let end = unmuted(scene, topic, &followed).await?;
-    let left = topic.differences(scene, &end).await;
     Ok(StepEnd::of(StepState::Done, followed, left))
 }
 
@@ -93,19 +100,26 @@ async fn put_back(scene: &Scene, topic: &Topic<'_>, followed: &Said) -> Result<(
     }
 }
 
-/// A consumer that the broker has muted stays so for up to a window after the quota is gone: its backlog grows meanwhile.
-async fn unmuted(scene: &Scene, topic: &Topic<'_>, followed: &Said) -> Result<Position, DriverError> {
+/// A consumer that a broker has muted stays so when the quota is gone: its backlog grows meanwhile. Waits for as long as a quota of
+/// this run may have muted it.
+async fn unmuted(
+    scene: &Scene,
+    topic: &Topic<'_>,
+    followed: &Said,
+    still: &mut Still,
+) -> Result<Position, DriverError> {
     let begin = Instant::now();
     loop {
         let now = topic.position(scene).await?;
-        if now.backlog() <= topic.back_at() || begin.elapsed() >= UNMUTED {
+        still.sees(&now);
+        if now.backlog() <= topic.back_at() || begin.elapsed() >= OWN {
             return Ok(now);
         }
-        let left = Span::seconds((UNMUTED.saturating_sub(begin.elapsed())).as_secs());
+        let left = Span::seconds((OWN.saturating_sub(begin.elapsed())).as_secs());
         let detail = said!(
             followed, backlog = backlog(now.backlog());
-            "{followed}; the quota is as before, consumers that are muted stay so for up to {left} more: {backlog}",
-            "{followed}；配额已还原，被静默的消费者至多还要 {left}：{backlog}"
+            "{followed}; the quota is as before, consumers that this release has muted stay so for up to {left} more: {backlog}",
+            "{followed}；配额已还原，被本次放行静默的消费者至多还要 {left}：{backlog}"
         );
         scene.waiting(StepId::Release, detail);
         tokio::time::sleep(LOOK).await;
@@ -113,19 +127,26 @@ async fn unmuted(scene: &Scene, topic: &Topic<'_>, followed: &Said) -> Result<Po
 }
 
 /// Follows the backlog down; holds again while a guard is bad. Tells whether it arrived, and the measured rate.
-async fn follow(scene: &Scene, topic: &Topic<'_>, first: Position) -> Result<(bool, Said), DriverError> {
+async fn follow(
+    scene: &Scene,
+    topic: &Topic<'_>,
+    first: Position,
+    deadline: Instant,
+    still: &mut Still,
+) -> Result<(bool, Said), DriverError> {
     let begin = Instant::now();
-    let deadline = begin + topic.queue.within.into();
     let mut run = Run::starting(topic, first.clone(), &first).await;
     let mut looks = Looks::default();
     loop {
         let now = topic.position(scene).await?;
         looks.push(&now);
+        still.sees(&now);
         let way = (first.backlog(), now.backlog());
         let detail = run.coarsely(under_way(way, &run.measured(&now), topic.queue.rate));
         if now.backlog() <= topic.back_at() {
             return Ok((true, took(&detail, begin)));
         }
+        let detail = still.told(detail);
         if Instant::now() >= deadline {
             let missing = not_back(topic.back_at(), topic.queue.within);
             return Ok((false, detail.and(&missing)));
@@ -133,6 +154,7 @@ async fn follow(scene: &Scene, topic: &Topic<'_>, first: Position) -> Result<(bo
         if scene.bus.guard_holds().is_some() {
             hold_again(scene, topic, &mut looks, deadline).await?;
             let then = topic.position(scene).await?;
+            *still = Still::from(&then);
             run = run.going_on(topic, &now, then).await;
             continue;
         }

@@ -29,7 +29,7 @@ const LOWEST: f64 = 0.3;
 /// … and never higher, whatever is lacking.
 const HIGHEST: f64 = 2.5;
 /// Seconds that a fetch which does not fit any more may mute its consumer for.
-const MUTED: f64 = 8.0;
+pub(super) const MUTED: f64 = 8.0;
 /// Seconds' worth that may be lacking; more is forgiven. Consumers that were down are not let loose when they come back.
 const BEHIND: f64 = 18.0;
 /// Seconds without any progress after which the release begins again.
