@@ -6,6 +6,7 @@ mod backlog;
 mod lag;
 mod late;
 mod luck;
+mod moves;
 mod muted;
 mod part;
 #[path = "../parts_support/mod.rs"]

@@ -41,12 +41,27 @@ pub async fn shared() -> Arc<Broker> {
 
 impl Broker {
     pub async fn start() -> Broker {
-        let port = free_ports(&[0, 1, 2, 3, 4]);
+        Self::of(1).await
+    }
+
+    /// Several of them. The last one coordinates all groups: it may die, and there is still a controller.
+    pub async fn of(brokers: u16) -> Broker {
+        let offsets: Vec<u16> = (0..4 + brokers).collect();
+        let port = free_ports(&offsets);
+        let settings = vec![
+            ("PART_PORT", port.to_string()),
+            ("PART_BROKERS", brokers.to_string()),
+        ];
         let broker = Broker {
-            script: Script::new("kafka", vec![("PART_PORT", port.to_string())]),
+            script: Script::new("kafka", settings),
             port,
         };
         broker.part("up").await;
+        if brokers > 1 {
+            let replicas = format!("--create --topic __consumer_offsets --replica-assignment {brokers}:1");
+            let compact = "--config cleanup.policy=compact";
+            broker.tool("topics", &format!("{replicas} {compact}")).await;
+        }
         let deadline = Instant::now() + Duration::from_secs(60);
         while !broker.coordinates().await {
             assert!(Instant::now() < deadline, "no coordinator of groups");
@@ -72,6 +87,19 @@ impl Broker {
     /// `up`, `down` or `kill`.
     pub async fn part(&self, what: &str) {
         self.script.does(&[what], &[]).await;
+    }
+
+    /// One of several dies at once.
+    pub async fn kill(&self, number: u16) {
+        self.script.does(&["kill", &number.to_string()], &[]).await;
+    }
+
+    /// Where one of several listens.
+    pub fn address_of(&self, number: u16) -> String {
+        match number {
+            1 => self.address(),
+            further => format!("127.0.0.1:{}", self.port + 3 + further),
+        }
     }
 
     pub fn file(&self, name: &str) -> PathBuf {
@@ -121,27 +149,32 @@ impl Broker {
 
     /// A real consumer of the group with this client id, in the background.
     pub fn consume(&self, topic: &str, group: &str, client: &str, settings: &[&str]) -> Process {
+        self.consumer(&self.address(), [topic, group, client], settings)
+    }
+
+    /// The same, of this user.
+    pub fn consume_as(&self, user: &str, [topic, group, client]: [&str; 3], settings: &[&str]) -> Process {
+        let login = format!(
+            "sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username=\"{user}\" password=\"{user}-pw\";"
+        );
+        let login = ["security.protocol=SASL_PLAINTEXT", "sasl.mechanism=PLAIN", &login];
+        let at = format!("127.0.0.1:{}", self.port + 1);
+        self.consumer(&at, [topic, group, client], &[&login[..], settings].concat())
+    }
+
+    fn consumer(&self, at: &str, [topic, group, client]: [&str; 3], settings: &[&str]) -> Process {
         let mut command = Command::new(self.file("bin/kafka-console-consumer.sh"));
-        let commit = "auto.commit.interval.ms=1000";
-        command.args([
-            "--bootstrap-server",
-            &self.address(),
-            "--topic",
-            topic,
-            "--group",
-            group,
-        ]);
-        for setting in [
-            &format!("client.id={client}"),
-            commit,
+        command.args(["--bootstrap-server", at, "--topic", topic, "--group", group]);
+        let client = format!("client.id={client}");
+        let own = [
+            client.as_str(),
+            "auto.commit.interval.ms=1000",
             "auto.offset.reset=earliest",
-        ]
-        .into_iter()
-        .chain(settings.iter().copied())
-        {
+        ];
+        for setting in own.iter().chain(settings) {
             command.args(["--command-property", setting]);
         }
-        let log = fs::File::create(self.file(&format!("{client}.log"))).unwrap();
+        let log = fs::File::create(self.file(&format!("{group}.log"))).unwrap();
         command.stdout(Stdio::null()).stderr(log);
         Process::start(command)
     }
