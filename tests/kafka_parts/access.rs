@@ -5,7 +5,7 @@ use allclear::{
     model::{
         environment::{ClientCert, Kafka, KafkaLogin, KafkaSasl, KafkaTls, SecretRef},
         event::CheckOutcome,
-        playbook::OffsetReset,
+        playbook::{KafkaQueue, OffsetReset},
         quota::Payer,
         secret::{SecretText, Secrets},
         time::Span,
@@ -21,13 +21,13 @@ fn place() -> SecretRef {
     SecretRef::Env("KAFKA_PASSWORD".into())
 }
 
-fn secrets(password: &str) -> Secrets {
+pub fn secrets(password: &str) -> Secrets {
     let mut secrets = Secrets::none();
     secrets.insert(place(), SecretText::new(password));
     secrets
 }
 
-fn login(user: &str) -> KafkaLogin {
+pub fn login(user: &str) -> KafkaLogin {
     KafkaLogin {
         user: user.into(),
         password: place(),
@@ -45,7 +45,7 @@ fn over_tls(broker: &Broker, client: bool) -> KafkaTls {
     }
 }
 
-fn at(broker: &Broker, offset: u16, tls: Option<KafkaTls>, sasl: Option<KafkaSasl>) -> Kafka {
+pub fn at(broker: &Broker, offset: u16, tls: Option<KafkaTls>, sasl: Option<KafkaSasl>) -> Kafka {
     Kafka {
         bootstrap: vec![format!("127.0.0.1:{}", broker.port + offset)],
         tls,
@@ -171,8 +171,11 @@ async fn exactly_the_documented_rights_are_needed() {
     let check = async || {
         let mut staged = Staged::with(
             alice.clone(),
-            // So fast that the one batch which waits is no matter of its own.
-            queue("rights", 100.0, Span::seconds(1)),
+            // With a user, so that quotas of users are no matter; so fast that the one batch which waits is none either.
+            KafkaQueue {
+                user: Some("alice".into()),
+                ..queue("rights", 100.0, Span::seconds(1))
+            },
             secrets("alice-pw"),
         );
         staged.prepare().await

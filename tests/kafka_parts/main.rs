@@ -8,6 +8,7 @@ mod late;
 mod luck;
 mod moves;
 mod muted;
+mod pair;
 mod part;
 #[path = "../parts_support/mod.rs"]
 mod parts_support;
