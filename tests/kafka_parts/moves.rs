@@ -1,6 +1,12 @@
 //! Leaders, coordinators and bootstrap brokers that go and come in mid-step.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use allclear::{
     engine::recovery::{hold_retry, left_behind, release_retry},
@@ -123,4 +129,28 @@ async fn a_bootstrap_address_where_nobody_listens_keeps_nothing_from_being_put_b
     cluster.set_quota(&client, Some(4096.0)).await.unwrap();
     broker.by_hand(left[0].by_hand.as_deref().unwrap(), &[]).await;
     until_quota(&cluster, &client, None).await;
+}
+
+#[tokio::test]
+async fn a_bootstrap_address_that_never_answers_is_waited_for_once() {
+    let broker = shared().await;
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (address, tried) = (
+        silent.local_addr().unwrap().to_string(),
+        Arc::new(AtomicU32::new(0)),
+    );
+    let count = tried.clone();
+    tokio::spawn(async move {
+        let mut open = Vec::new();
+        while let Ok((connection, _)) = silent.accept().await {
+            count.fetch_add(1, Relaxed);
+            open.push(connection);
+        }
+    });
+    let queue = queue("one-silent", 10.0, Span::seconds(1));
+    let cluster = Staged::new(at(vec![address, broker.address()]), queue).cluster();
+    for _ in 0..4 {
+        assert_eq!(cluster.quota(&payer("one-silent")).await, Ok(None));
+    }
+    assert_eq!(tried.load(Relaxed), 1);
 }

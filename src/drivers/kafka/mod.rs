@@ -108,13 +108,18 @@ impl KafkaCluster {
         Ok(seen.address)
     }
 
-    /// Asks the first bootstrap broker that can be reached.
+    /// Asks the first bootstrap broker that can be reached. One that has answered before is asked first: another may keep everybody
+    /// waiting who tries to reach it.
     async fn ask_any<C: Call>(&self, call: &C) -> Result<C::Answer, DriverError> {
         let mut last = DriverError::Setup {
             what: self.what.clone(),
             why: "the environment names no address".into(),
         };
-        for address in &self.bootstrap {
+        let (known, others): (Vec<_>, Vec<_>) = {
+            let open = self.open.lock().await;
+            self.bootstrap.iter().partition(|at| open.contains_key(*at))
+        };
+        for address in known.into_iter().chain(others) {
             match self.ask(address, call).await {
                 Err(error @ DriverError::Unreachable { .. }) => last = error,
                 ended => return ended,
