@@ -113,10 +113,11 @@ impl Topic<'_> {
     }
 
     /// In how many windows of their own the quotas are counted: a broker that leads waiting messages has one for each client id.
-    pub(super) async fn flows(&self, now: &Position) -> usize {
-        let brokers = self.cluster.leading(&self.queue.topic, now).await.unwrap_or(1);
+    /// `None` if nobody tells just now.
+    pub(super) async fn flows(&self, now: &Position) -> Option<usize> {
+        let brokers = self.cluster.leading(&self.queue.topic, now).await.ok()?;
         let waiting = now.partitions.iter().filter(|p| p.end > p.at).count();
-        (brokers * self.before.quotas.len()).min(waiting)
+        Some((brokers * self.before.quotas.len()).min(waiting))
     }
 
     pub(super) async fn quota(&self, scene: &Scene, before: &QuotaSeen) -> Result<Option<f64>, DriverError> {

@@ -159,6 +159,10 @@ async fn follow(
             continue;
         }
         scene.waiting(StepId::Release, detail);
+        // Leaders move, and partitions come to their end.
+        if let Some(flows) = topic.flows(&now).await {
+            run.pace.flows(flows);
+        }
         if let Some(bytes) = run.quota(&now) {
             topic.limit(scene, bytes).await?;
         }
@@ -202,7 +206,7 @@ impl Run {
             pace: Pace::new(
                 topic.queue.rate,
                 topic.weight(seen).await,
-                topic.flows(seen).await,
+                topic.flows(seen).await.unwrap_or(1),
             ),
             rate: Measured::starting(),
             from,

@@ -95,6 +95,8 @@ pub(super) struct Stand {
     pub(super) works: f64,
     /// For how many milliseconds the hold still mutes them when the release begins.
     pub(super) muted: i64,
+    /// Seconds in which the first broker leads all partitions.
+    pub(super) alone: [i64; 2],
     /// Seconds in which no consumer runs.
     pub(super) down: [i64; 2],
     pub(super) seconds: i64,
@@ -117,6 +119,7 @@ impl Default for Stand {
             commit: 5000,
             works: 1e6,
             muted: 4000,
+            alone: [0, 0],
             down: [0, 0],
             seconds: 300,
             fixed: None,
@@ -181,13 +184,29 @@ impl Stand {
         (bytes, got)
     }
 
+    fn flows(&self, now: i64) -> usize {
+        let brokers = if self.leads_alone(now) { 1 } else { self.brokers };
+        (self.payers() * brokers).min(self.partitions)
+    }
+
+    fn leads_alone(&self, now: i64) -> bool {
+        (self.alone[0] * 1000..self.alone[1] * 1000).contains(&now)
+    }
+
+    fn leader(&self, partition: usize, now: i64) -> usize {
+        if self.leads_alone(now) {
+            0
+        } else {
+            partition % self.brokers
+        }
+    }
+
     pub(super) fn run(&self) -> Ran {
-        let flows = (self.payers() * self.brokers).min(self.partitions);
         let weight = Weight {
             message: self.thought,
             batch: self.thought * f64::from(self.batch),
         };
-        let mut pace = Pace::new(self.rate, weight, flows);
+        let mut pace = Pace::new(self.rate, weight, self.flows(0));
         let mut sensors = vec![vec![Sensor::default(); self.payers()]; self.brokers];
         let (mut waiting, mut done, mut committed) = (
             vec![0_u32; self.partitions],
@@ -199,6 +218,7 @@ impl Stand {
         let mut moved = Vec::new();
         for now in (0..=self.seconds * 1000).step_by(TICK as usize) {
             if now % 500 == 0 {
+                pace.flows(self.flows(now));
                 let to = pace.quota(now as f64 / 1000.0, &committed).ceil();
                 let to = self.fixed.unwrap_or(to);
                 if now - set >= 1000 && (to / quota - 1.0).abs() >= 0.05 {
@@ -213,7 +233,7 @@ impl Stand {
             }
             for (c, consumer) in consumers.iter_mut().enumerate() {
                 for (broker, sensors) in sensors.iter_mut().enumerate() {
-                    let asks = |p: &usize| p % self.brokers == broker && waiting[*p] == 0;
+                    let asks = |p: &usize| self.leader(*p, now) == broker && waiting[*p] == 0;
                     let mine: Vec<usize> = consumer.partitions.iter().copied().filter(asks).collect();
                     if mine.is_empty() || now < consumer.muted[broker] {
                         continue;

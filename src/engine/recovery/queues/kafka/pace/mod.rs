@@ -92,6 +92,11 @@ impl Pace {
         }
     }
 
+    /// From now on it goes on so many ways.
+    pub(super) fn flows(&mut self, flows: usize) {
+        self.flows = flows.max(1) as f64;
+    }
+
     /// The quota of each client id in bytes a second from now on; `moved` is how far the group has come in each partition since
     /// the beginning.
     pub(super) fn quota(&mut self, now: f64, moved: &[u64]) -> f64 {

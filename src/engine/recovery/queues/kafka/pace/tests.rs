@@ -208,6 +208,26 @@ fn consumers_that_were_down_are_not_let_loose_when_they_come_back() {
 }
 
 #[test]
+fn leaders_that_move_to_one_broker_and_back_keep_the_rate() {
+    let two = Stand {
+        brokers: 2,
+        consumers: 2,
+        partitions: 6,
+        ..Stand::default()
+    };
+    for commit in [5000, 1000, 0] {
+        let moves = Stand {
+            alone: [40, 100],
+            seconds: 180,
+            commit,
+            ..fetching(0.5, 1.0, 1.1, two)
+        };
+        let (least, most) = moves.run().minutes(0);
+        assert!(least >= 0.8 && most <= 1.12, "{least} to {most} with {commit}");
+    }
+}
+
+#[test]
 fn a_batch_larger_than_the_rate_comes_whole_and_in_its_time() {
     let stand = Stand {
         rate: 2.0,
