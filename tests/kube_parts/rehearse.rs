@@ -17,7 +17,7 @@ hypothesis: Everything can be put back.
 dashboard: shop
 risk: {likelihood: 1, impact: 1, detection: 1}
 baseline: 2s
-window: 200ms
+window: 100ms
 guard:
   every: 1s
   samples: 10
@@ -46,7 +46,7 @@ fn in_namespace(shop: &Shop, cluster: &Cluster, user: &str, namespace: &str) {
     let file = shop.home.join("allclear.yaml");
     let mut config: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
     let environment = &mut config["environments"]["shop"];
-    environment["scrape"]["every"] = "100ms".into();
+    environment["scrape"]["every"] = "50ms".into();
     environment["kubernetes"] = json!({
         "kubeconfig": cluster.kubeconfig(user), "context": "parts", "namespaces": [namespace],
     });
