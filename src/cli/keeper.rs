@@ -97,6 +97,10 @@ fn wait_until_free(run: &RunDir, keeper: u32) {
     }
 }
 
+/// Of each of the keeper's threads, in bytes. Reading a cluster in preflight is the deepest that it goes: unoptimised that takes more than
+/// the usual 2 MiB, and a keeper that overflows is gone without a word.
+const STACK: usize = 8 << 20;
+
 fn keep(
     state_dir: Option<std::path::PathBuf>,
     run: &RunDir,
@@ -110,6 +114,7 @@ fn keep(
     }));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
+        .thread_stack_size(STACK)
         .thread_name("keeper")
         .enable_all()
         .build()
