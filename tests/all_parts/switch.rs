@@ -45,6 +45,14 @@ pub async fn held(shop: &Shop, staged: &Staged, coupons: u32) {
     waits(100).await;
     let held = hold_retry(&staged.scene).await;
     assert_eq!(held.state, StepState::Held, "{held:?}");
+    // On a busy machine most of it may have been worked off by then.
+    let seen = [shop.switch(0).await, shop.switch(1).await];
+    if seen
+        .iter()
+        .any(|seen| seen["backlog"].as_u64() < Some(u64::from(coupons / 4)))
+    {
+        shop.owe(coupons).await;
+    }
     waits(u64::from(coupons / 8)).await;
 }
 

@@ -60,7 +60,7 @@ async fn muted(
 async fn a_consumer_that_another_quota_has_muted_is_told_of_and_waited_for() {
     let broker = shared().await;
     let within = Span::seconds(240);
-    let (staged, _consumer) = muted(&broker, "muted", 220.0, within, &[]).await;
+    let (staged, _consumer) = muted(&broker, "muted", 140.0, within, &[]).await;
     let begin = Instant::now();
     let end = release_retry(&staged.scene).await;
     println!("{} after {:?}", end.detail.en(), begin.elapsed());

@@ -81,3 +81,50 @@ fn escaped(place: &SecretRef) -> String {
         secret(place)
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+    use crate::model::environment::KafkaLogin;
+
+    /// As a properties file, and a quoted string of JAAS, take a backslash away and keep what follows.
+    fn unescaped(text: &str) -> String {
+        let mut chars = text.chars();
+        let mut read = String::new();
+        while let Some(c) = chars.next() {
+            read.extend(if c == '\\' { chars.next() } else { Some(c) });
+        }
+        read
+    }
+
+    #[test]
+    fn a_login_with_quotes_and_backslashes_reaches_kafkas_tool_as_it_is() {
+        let (user, password) = (r#"a\b"c"#, r#"1'\"\\2$x`%s"#);
+        let login = KafkaLogin {
+            user: user.to_owned(),
+            password: SecretRef::Env("PW".into()),
+        };
+        let cluster = Kafka {
+            bootstrap: vec!["h:1".into()],
+            tls: None,
+            sasl: Some(KafkaSasl::Plain(login)),
+        };
+        let printed = settings(&cluster).unwrap();
+        let said = Command::new("sh")
+            .args(["-c", &printed])
+            .env("PW", password)
+            .output()
+            .unwrap();
+        let file = String::from_utf8(said.stdout).unwrap();
+        let mut lines = file.lines();
+        let jaas = lines.find_map(|l| l.strip_prefix("sasl.jaas.config=")).unwrap();
+        let jaas = unescaped(jaas);
+        let (_, after) = jaas.split_once(r#" username=""#).unwrap();
+        let (seen_user, after) = after.split_once(r#"" password=""#).unwrap();
+        let seen_password = after.strip_suffix(r#"";"#).unwrap();
+        let seen = [seen_user, seen_password].map(unescaped);
+        assert_eq!(seen, [user, password]);
+    }
+}

@@ -66,6 +66,14 @@ impl Looks {
         let passed = pace * MEMORY.as_secs_f64() * weight.message;
         held_at(passed, weight.batch)
     }
+
+    /// The same where a keeper before this one had begun with a quota. Those that it has muted do not move now and have moved before, and
+    /// their broker still counts that: for as long as these looks do not know it, the quota falls no lower.
+    fn hold_on(&self, begun: f64, weight: Weight) -> f64 {
+        let know_all = self.0.front().is_some_and(|(at, _)| at.elapsed() >= MEMORY);
+        let bytes = self.hold(weight);
+        if know_all { bytes } else { bytes.max(begun) }
+    }
 }
 
 /// Lets no batch through while so many bytes have passed in the window, and mutes for no longer than it must.
@@ -148,8 +156,9 @@ async fn come_to_rest(
     let begin = Instant::now();
     let deadline = scene.deadline() + 3 * MEMORY;
     let (mut set, lowest) = (0.0, held_at(0.0, weight.batch));
+    let begun = begun(scene, topic).await?;
     loop {
-        let bytes = looks.hold(weight);
+        let bytes = looks.hold_on(begun, weight);
         if differs(set, bytes) {
             topic.limit(scene, bytes).await?;
             set = bytes;
@@ -174,6 +183,17 @@ async fn come_to_rest(
         );
         scene.working(StepId::Retry, detail);
     }
+}
+
+/// The highest quota that a recovery has begun with already, in bytes a second. 0: there is none.
+async fn begun(scene: &Scene, topic: &Topic<'_>) -> Result<f64, DriverError> {
+    let mut begun: f64 = 0.0;
+    for before in &topic.before.quotas {
+        let now = topic.quota(scene, before).await?;
+        let is_ours = now != before.bytes;
+        begun = begun.max(now.filter(|_| is_ours).unwrap_or(0.0));
+    }
+    Ok(begun)
 }
 
 /// Whether a quota is worth a change: each is written down first.
@@ -228,5 +248,21 @@ mod tests {
         looks.push(&at(29 * 5000));
         assert_eq!(looks.hold(weight), held_at(0.0, weight.batch));
         assert!(weight.batch > looks.hold(weight) * WINDOW);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_hold_that_another_keeper_has_begun_is_not_lowered_before_its_window_is_over() {
+        let weight = Weight {
+            message: 1000.0,
+            batch: 16_000.0,
+        };
+        let (mut looks, begun) = (Looks::default(), 63_000.0);
+        for _ in 0..MEMORY.as_secs() {
+            looks.push(&at(7));
+            assert_eq!(looks.hold_on(begun, weight), begun);
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        looks.push(&at(7));
+        assert_eq!(looks.hold_on(begun, weight), held_at(0.0, weight.batch));
     }
 }
