@@ -21,6 +21,9 @@ use crate::{
 /// Lets a tenth of it wait that comes while the consumer is muted.
 const RATE: f64 = 1000.0;
 
+/// One batch is fetched whole or not at all: a part of the messages would mute for a part of the time.
+const IN_ONE_BATCH: &str = " --command-property linger.ms=5000 batch.size=65536";
+
 /// A consumer that had caught up with one message, and is muted for 15,000 bytes ÷ this quota, less the window: the messages wait, and are
 /// fewer than may be on their way. As soon as recovery changes anything, more come.
 async fn muted(
@@ -39,7 +42,8 @@ async fn muted(
     let cluster = staged.cluster();
     cluster.set_quota(&payer(name), Some(quota)).await.unwrap();
     until_quota(&cluster, &payer(name), Some(quota)).await;
-    broker.produce(name, 70, 200).await;
+    let args = format!("--topic {name} --num-records 70 --record-size 200 --throughput -1{IN_ONE_BATCH}");
+    broker.tool("producer-perf-test", &args).await;
     let produce = broker.file("bin/kafka-producer-perf-test.sh");
     let (at, topic) = (broker.address(), name.to_owned());
     let have_come = AtomicBool::new(false);
@@ -83,10 +87,11 @@ async fn a_consumer_that_another_quota_has_muted_is_told_of_and_waited_for() {
 }
 
 #[tokio::test]
-async fn a_consumer_that_is_muted_for_hours_is_a_leftover_until_somebody_restarts_it() {
+async fn a_consumer_that_is_muted_for_longer_than_the_release_may_take_is_a_leftover_until_somebody_restarts_it()
+ {
     let broker = shared().await;
     let settings = &["session.timeout.ms=6000"];
-    let (staged, consumer) = muted(&broker, "for-hours", 1.0, Span::seconds(12), settings).await;
+    let (staged, consumer) = muted(&broker, "for-long", 20.0, Span::seconds(12), settings).await;
     let end = release_retry(&staged.scene).await;
     assert_eq!(end.state, StepState::Failed, "{}", end.detail.en());
     assert!(end.detail.en().contains("restart them"), "{}", end.detail.en());
@@ -96,10 +101,10 @@ async fn a_consumer_that_is_muted_for_hours_is_a_leftover_until_somebody_restart
     assert!(waits(&end.leftovers), "{:?}", end.leftovers);
     let left = left_behind(&staged.scene).await;
     assert!(waits(&left), "{left:?}");
-    assert_eq!(staged.cluster().quota(&payer("for-hours")).await.unwrap(), None);
+    assert_eq!(staged.cluster().quota(&payer("for-long")).await.unwrap(), None);
 
     drop(consumer);
-    let _again = broker.consume("for-hours", "for-hours", "for-hours", settings);
+    let _again = broker.consume("for-long", "for-long", "for-long", settings);
     staged.until_backlog(|backlog| backlog == 0).await;
     assert_eq!(left_behind(&staged.scene).await, vec![]);
 }
