@@ -1,5 +1,7 @@
 //! Flags in a real Redis cluster of three masters; the luck is that of the first.
 
+use std::collections::BTreeSet;
+
 use allclear::model::undo::ChangeIntent;
 use serde_json::{Value, json};
 
@@ -62,6 +64,7 @@ impl RedisCluster {
 
     async fn is_whole(&self) {
         let whole = async || {
+            let mut views = BTreeSet::new();
             for node in &self.nodes {
                 let info = node.ask(&["CLUSTER", "INFO"]).await.unwrap_or_default();
                 let nodes = node.ask(&["CLUSTER", "NODES"]).await.unwrap_or_default();
@@ -69,8 +72,10 @@ impl RedisCluster {
                 {
                     return false;
                 }
+                views.insert(owners(&nodes));
             }
-            true
+            // They take a moment to hear of each other's slots.
+            views.len() == 1
         };
         until("the cluster is whole", whole).await.expect("a cluster");
     }
@@ -85,6 +90,21 @@ impl RedisCluster {
         let args = [&["-c", "-p", &port][..], words].concat();
         tool("redis-cli", &args).await.expect("said");
     }
+}
+
+/// Which node has which slots, in one node's view.
+fn owners(nodes: &str) -> BTreeSet<Vec<String>> {
+    let words = nodes.lines().map(|line| line.split(' '));
+    // The node's id, and its slots behind seven words about its connection.
+    let owners = words.map(|mut words| {
+        words
+            .next()
+            .into_iter()
+            .chain(words.skip(7))
+            .map(str::to_owned)
+            .collect()
+    });
+    owners.collect()
 }
 
 impl Row for RedisCluster {
