@@ -24,9 +24,10 @@ pub const PATIENCE: Patience = Patience {
     poll: Span::millis(50),
 };
 
-/// For what begins again in mid-step.
+/// For what begins again in mid-step, and before anything has gone wrong: a busy machine is no bad luck.
 pub const PATIENT: Patience = Patience {
     connect: Span::seconds(5),
+    call: Span::seconds(20),
     step: Span::seconds(90),
     confirm: Span::seconds(90),
     ..PATIENCE
