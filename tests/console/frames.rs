@@ -103,3 +103,18 @@ fn how_long_a_step_takes_is_told_to_the_nearest_second() {
         );
     }
 }
+
+#[test]
+fn a_fault_is_shown_to_be_gone_though_its_hits_died_with_a_keeper() {
+    let sheet = |view: &_| render_text(view, Screen::Sheet, 80, 24, Lang::En);
+    let of_the_fault = |text: String| {
+        let line = text.lines().find(|l| l.contains("FAULT coupon-delay"));
+        line.expect("the fault's line").to_owned()
+    };
+    for (story, is_gone) in [(Story::recovering(), true), (Story::running(), false)] {
+        let mut view = story.view();
+        view.faults.iter_mut().for_each(|fault| fault.hits = None);
+        let line = of_the_fault(sheet(&view));
+        assert_eq!(line.contains("gone, read back"), is_gone, "{line}");
+    }
+}

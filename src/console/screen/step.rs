@@ -45,8 +45,8 @@ pub(super) fn step_heading(scene: &Scene<'_>, step: &StepHeader, view: StepView,
                 .text(Role::Plain, format!("{} {words} {live}", many.len()));
         }
     }
-    let hits = total_hits(&faults);
-    if let Some((hits, at)) = hits {
+    let live = faults.iter().any(|f| f.may_be_live());
+    if let Some((hits, at)) = total_hits(&faults) {
         let cap = step
             .max_concurrent
             .and_then(|c| c.checked_mul(u32::try_from(faults.len()).ok()?));
@@ -55,17 +55,16 @@ pub(super) fn step_heading(scene: &Scene<'_>, step: &StepHeader, view: StepView,
         } else {
             Role::Plain
         };
-        let live = faults.iter().any(|f| f.may_be_live());
         let held = live.then_some((hits.held, cap));
-        strip = strip
-            .gap(2)
-            .text(role, hits_line(&hits, held, scene.lang()))
-            .gap(2);
-        strip = if live {
-            strip.join(age(scene, at))
-        } else {
-            strip.text(Role::Good, scene.t("gone, read back", "已清, 已回读"))
-        };
+        strip = strip.gap(2).text(role, hits_line(&hits, held, scene.lang()));
+        if live {
+            strip = strip.gap(2).join(age(scene, at));
+        }
+    }
+    // Also where a keeper that died has taken the hits along.
+    if !live && !faults.is_empty() {
+        let gone = scene.t("gone, read back", "已清, 已回读");
+        strip = strip.gap(2).text(Role::Good, gone);
     }
     let progress = progress(scene, view).gap(1);
     let fits = strip.width() + progress.width() < width;
