@@ -204,18 +204,9 @@ pub(super) fn differs(set: f64, bytes: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drivers::kafka::PartitionSeen;
 
     fn at(offset: i64) -> Position {
-        let seen = PartitionSeen {
-            partition: 0,
-            at: offset,
-            end: 1_000_000,
-            committed: true,
-        };
-        Position {
-            partitions: vec![seen],
-        }
+        super::super::tests::at(offset, 1_000_000)
     }
 
     /// How long a broker mutes a consumer that asks for a batch when so many bytes are in its window.

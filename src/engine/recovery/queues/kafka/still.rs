@@ -19,8 +19,8 @@ use super::{COMMIT, WINDOW, pace::MUTED};
 /// below what passed ÷ (window + [`MUTED`]), nor below a batch ÷ the same.
 ///
 /// A quota of somebody else has no such bound: `ClientQuotaManager` of Kafka caps the mute of a request quota at a second, and that of
-/// a byte rate not at all. A megabyte in the window and then 20 kB/s is a mute of 39 s, and 100 B/s one of three hours; no call tells
-/// how long, and no later quota shortens it.
+/// a byte rate not at all. A megabyte in the window and then 20 kB/s is a mute of 39 s; no call tells how long, and no later quota
+/// shortens it.
 pub(super) const OWN: Duration =
     Duration::from_secs((2.0 * (WINDOW + MUTED) - (WINDOW - 1.0)) as u64 + COMMIT.as_secs());
 
@@ -61,18 +61,9 @@ impl Still {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drivers::kafka::PartitionSeen;
 
     fn at(offset: i64) -> Position {
-        let seen = PartitionSeen {
-            partition: 0,
-            at: offset,
-            end: 1000,
-            committed: true,
-        };
-        Position {
-            partitions: vec![seen],
-        }
+        super::super::tests::at(offset, 1000)
     }
 
     #[tokio::test(start_paused = true)]

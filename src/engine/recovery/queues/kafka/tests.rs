@@ -131,6 +131,19 @@ impl Broker {
     }
 }
 
+/// A group so far in its one partition.
+pub(super) fn at(offset: i64, end: i64) -> Position {
+    let seen = PartitionSeen {
+        partition: 0,
+        at: offset,
+        end,
+        committed: true,
+    };
+    Position {
+        partitions: vec![seen],
+    }
+}
+
 /// A topic that clients a and b consume, without a quota before the drill.
 struct Set {
     stage: Stage,
@@ -214,14 +227,7 @@ async fn a_quota_that_may_not_be_changed_keeps_no_other_from_being_put_back() {
 async fn by_hand_a_held_topic_is_let_go_at_its_rate_before_its_quota_goes() {
     let set = Set::up(&Arc::default()).await;
     let topic = set.topic();
-    let waiting = |end| Position {
-        partitions: vec![PartitionSeen {
-            partition: 0,
-            at: 0,
-            end,
-            committed: true,
-        }],
-    };
+    let waiting = |end| at(0, end);
     let by_hand = async |bytes, now: Position| {
         let command = topic.let_go_by_hand(&set.before.quotas[0], bytes, &now).await;
         let command = command.unwrap();
