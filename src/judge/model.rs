@@ -105,7 +105,9 @@ impl Model {
         self.parts
             .iter()
             .map(|part| part.weight * self.below_one(part, k, a))
-            .sum()
+            .sum::<f64>()
+            // The weights add up to 1 but for rounding.
+            .clamp(0.0, 1.0)
     }
 
     fn below_one(&self, part: &Component, k: f64, a: f64) -> f64 {

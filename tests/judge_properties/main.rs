@@ -102,6 +102,32 @@ fn check(case: &Case, got: &Judgement) -> Result<(), TestCaseError> {
 }
 
 #[test]
+fn a_p_that_rounding_would_take_below_zero_is_zero() {
+    let mut before = vec![Some([3.0, 1.0]); 20];
+    before[3] = Some([1e100, 2.2278355668029133e114]);
+    let after = [
+        (3, [2.268327522586615, 1.0]),
+        (5, [3.385037399170043, 3.9481309094482305e-140]),
+        (6, [25.0, 2.2250738585072014e-308]),
+        (7, [21.0, 5.070370469231827]),
+        (8, [327.0, 2.2250738585072014e-308]),
+        (9, [0.0, 7.21763777000952e87]),
+        (10, [3.0, 0.0001552140194763628]),
+        (11, [3.0, 1.0]),
+        (12, [2.2250738585072014e-308, 1.0]),
+        (13, [0.0, 2.8763982422069434]),
+        (14, [0.0, 1.0]),
+        (20, [1.0, 5.9044319547417884e-67]),
+    ];
+    let mut injection = vec![None; 21];
+    for (at, window) in after {
+        injection[at] = Some(window);
+    }
+    let periods = Periods::new(Windows::Rate(before), Windows::Rate(injection)).expect("two rates");
+    assert_eq!(moved(&periods).map(|moved| moved.p), Some(0.0));
+}
+
+#[test]
 fn a_quantile_that_falls_below_zero_has_no_relative_change() {
     let of = |cum: [f64; 4], count| Windows::Quantile {
         edges: vec![-1.0, 0.5, 2.0],
