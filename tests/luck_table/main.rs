@@ -42,7 +42,7 @@ use futures::{
     future::{LocalBoxFuture, join_all},
 };
 use tokio::{
-    sync::Semaphore,
+    sync::{Mutex, Semaphore, watch},
     task::{LocalSet, spawn_local},
     time::Instant,
 };
@@ -76,6 +76,12 @@ use self::{
 /// So many cells are tried at once. Most of them wait most of their time.
 static CELLS: Semaphore = Semaphore::const_new(26);
 
+/// The two tests take turns: two cores carry the parts of one.
+static TURN: Mutex<()> = Mutex::const_new(());
+
+/// Held by whoever still starts a part. A cell beside parts that start is one on a machine that has no time for it.
+type Starting = watch::Sender<()>;
+
 /// Whether a variable that lists beginnings of names lets this one be tried.
 fn is_asked_for(variable: &str, name: &str) -> bool {
     match std::env::var(variable) {
@@ -90,6 +96,7 @@ async fn line<R, F>(
     lucks: &'static [Luck],
     stands: usize,
     start: impl Fn() -> F + Copy + 'static,
+    starting: Starting,
 ) -> Option<LineAndStands>
 where
     R: Row + 'static,
@@ -104,8 +111,9 @@ where
     if cells.is_empty() {
         return None;
     }
-    let stand = |_| spawn_local(stand(name, start, cells.clone()));
+    let stand = |_| spawn_local(stand(name, start, cells.clone(), starting.clone()));
     let stands: Vec<_> = (0..stands).map(stand).collect();
+    drop(starting);
     let stands = join_all(stands).await.into_iter();
     let stands = stands.map(|ended| ended.expect("a stand never panics"));
     let stands = stands.collect();
@@ -121,7 +129,9 @@ async fn stand<R: Row + 'static, F: Future<Output = R>>(
     name: &'static str,
     start: impl Fn() -> F,
     cells: Rc<Cells>,
+    starting: Starting,
 ) -> Stand {
+    let mut others = starting.subscribe();
     let began = Instant::now();
     let started = async { tokio::join!(start(), Healthy::start()) };
     let Ok((row, healthy)) = AssertUnwindSafe(started).catch_unwind().await else {
@@ -129,6 +139,8 @@ async fn stand<R: Row + 'static, F: Future<Output = R>>(
         return None;
     };
     println!("{name}: a part is up after {:.0?}", began.elapsed());
+    drop(starting);
+    while others.changed().await.is_ok() {}
     loop {
         let _turn = CELLS.acquire().await.expect("never closed");
         let Some((luck, moment)) = cells.next() else {
@@ -184,40 +196,53 @@ async fn every_driver_in_every_other_bad_luck_tells_the_truth() {
 }
 
 async fn tell_the_truth(lucks: &'static [Luck]) {
+    let _turn = TURN.lock().await;
+    let (starting, _) = watch::channel(());
+    let up = || starting.clone();
     // A pool is judged by samples of every second, which a busy machine has not got, nor a control plane beside the other parts; a
     // backlog takes its time, and so does each switch of RocketMQ that nobody has answered: all of their lucks are among the others.
     let not_each_time = if lucks == EACH_TIME { &[] } else { &Luck::ALL[..] };
     let rows: Vec<LocalBoxFuture<'_, Option<LineAndStands>>> = vec![
-        line("HAProxy", lucks, 2, Haproxy::start).boxed_local(),
-        line("Kubernetes label", not_each_time, 2, Label::start).boxed_local(),
-        line("HTTPRoute weight", not_each_time, 2, Route::start).boxed_local(),
-        line("Redis flags, one server", lucks, 2, RedisOne::start).boxed_local(),
-        line("Redis flags, cluster", lucks, 3, RedisCluster::start).boxed_local(),
-        line("retry queue over HTTP", lucks, 4, Queue::start).boxed_local(),
-        line("Resilience4j, via app", lucks, 2, || {
-            Resilience4j::start(Via::App)
-        })
+        line("HAProxy", lucks, 2, Haproxy::start, up()).boxed_local(),
+        line("Kubernetes label", not_each_time, 2, Label::start, up()).boxed_local(),
+        line("HTTPRoute weight", not_each_time, 2, Route::start, up()).boxed_local(),
+        line("Redis flags, one server", lucks, 2, RedisOne::start, up()).boxed_local(),
+        line("Redis flags, cluster", lucks, 3, RedisCluster::start, up()).boxed_local(),
+        line("retry queue over HTTP", lucks, 4, Queue::start, up()).boxed_local(),
+        line(
+            "Resilience4j, via app",
+            lucks,
+            2,
+            || Resilience4j::start(Via::App),
+            up(),
+        )
         .boxed_local(),
-        line("Resilience4j, via close", lucks, 1, || {
-            Resilience4j::start(Via::Close)
-        })
+        line(
+            "Resilience4j, via close",
+            lucks,
+            1,
+            || Resilience4j::start(Via::Close),
+            up(),
+        )
         .boxed_local(),
-        line("Sentinel rules", lucks, 1, Sentinel::start).boxed_local(),
-        line("Kafka quota", lucks, 3, Kafka::start).boxed_local(),
+        line("Sentinel rules", lucks, 1, Sentinel::start, up()).boxed_local(),
+        line("Kafka quota", lucks, 3, Kafka::start, up()).boxed_local(),
         line(
             "Kafka quota with a backlog",
             not_each_time,
             3,
             Kafka::with_a_backlog,
+            up(),
         )
         .boxed_local(),
-        line("Kubernetes scale", not_each_time, 3, Scale::start).boxed_local(),
-        line("RocketMQ", not_each_time, 3, Rocketmq::start).boxed_local(),
-        line("pool, restart by program", not_each_time, 2, Pool::start).boxed_local(),
-        line("pool, restart of a pod", not_each_time, 2, Pod::start).boxed_local(),
-        line("step of one's own: request", lucks, 1, Request::start).boxed_local(),
-        line("step of one's own: program", lucks, 1, Program::start).boxed_local(),
+        line("Kubernetes scale", not_each_time, 3, Scale::start, up()).boxed_local(),
+        line("RocketMQ", not_each_time, 3, Rocketmq::start, up()).boxed_local(),
+        line("pool, restart by program", not_each_time, 2, Pool::start, up()).boxed_local(),
+        line("pool, restart of a pod", not_each_time, 2, Pod::start, up()).boxed_local(),
+        line("step of one's own: request", lucks, 1, Request::start, up()).boxed_local(),
+        line("step of one's own: program", lucks, 1, Program::start, up()).boxed_local(),
     ];
+    drop(starting);
     // Each in a task of its own, so that none waits for the turns of the others.
     let together = LocalSet::new();
     let rows: Vec<_> = rows.into_iter().map(|row| together.spawn_local(row)).collect();
