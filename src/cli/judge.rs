@@ -145,7 +145,10 @@ fn again(common: &Common, args: &Judge) -> Result<u8, Failure> {
         };
         println!(
             "{} {}{scope}  {}  ({}){differs}",
-            step.name, expectation.metric, row.verdict, row.reason
+            step.name,
+            expectation.metric,
+            row.verdict,
+            row.reason.en()
         );
     }
     Ok(code)

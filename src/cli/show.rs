@@ -133,7 +133,7 @@ fn sheet(view: &RunView, header: &Header, lang: Lang) -> Vec<String> {
         ));
         let why = state.filter(|s| s.verdict != Verdict::AsExpected);
         lines.extend(
-            why.map(|s| format!("    {}", s.reason))
+            why.map(|s| format!("    {}", s.reason.get(lang)))
                 .filter(|s| !s.trim().is_empty()),
         );
     }

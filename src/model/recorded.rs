@@ -37,6 +37,7 @@ macro_rules! sentence {
 sentence!(what, "what", "what_zh");
 sentence!(why, "why", "why_zh");
 sentence!(text, "text", "text_zh");
+sentence!(reason, "reason", "reason_zh");
 
 /// Several sentences: their texts in each language in the same order.
 macro_rules! sentences {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     amount::{Level, Unit},
+    said::Said,
     text::{Lang, Word},
     time::Span,
 };
@@ -104,7 +105,8 @@ pub struct RowState {
     /// The verdict so far, or the last one.
     pub verdict: Verdict,
     /// Why, in a few words.
-    pub reason: String,
+    #[serde(flatten, with = "super::recorded::reason")]
+    pub reason: Said,
     /// The level before.
     pub before: Option<Level>,
     /// The level under the fault.

@@ -183,7 +183,7 @@ pub(super) fn phenomenon(row: &FullRow<'_>, lang: Lang) -> String {
         state.verdict.word(lang),
     );
     if !state.reason.is_empty() {
-        text.push_str(&format!(" ({})", state.reason));
+        text.push_str(&format!(" ({})", state.reason.get(lang)));
     }
     if let Some(otherwise) = row
         .header

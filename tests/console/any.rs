@@ -76,7 +76,7 @@ fn spoil(body: &mut Body, number: Option<f64>, text: &str) {
             row.row.step = row.row.step.wrapping_add(text.len() % 3);
             row.now = number.map(Level);
             row.low = number.map(Level);
-            row.reason = text.into();
+            row.reason = Said::as_it_is(text);
         }
         Body::Guard(guard) => {
             guard.index = text.len() % 6;

@@ -9,6 +9,7 @@ use super::{
     heading,
     outcome::remains,
     preflight,
+    row::interval,
 };
 use crate::{
     model::{event::CheckOutcome, sheet::Verdict, text::Word},
@@ -99,7 +100,9 @@ fn finding(scene: &Scene<'_>, row: &RowView, width: usize) -> Vec<Strip> {
             );
         }
     };
-    say(scene.t("measured", "实测"), &state.reason);
+    let reason = state.reason.get(scene.lang());
+    let measured = format!("{}; {reason}", interval(scene, expected, state));
+    say(scene.t("measured", "实测"), &measured);
     if let Some(otherwise) = &expected.otherwise {
         say(scene.t("means", "意味着"), otherwise.get(scene.lang()));
     }
@@ -120,7 +123,7 @@ fn not_established(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
             .map_or_else(String::new, row_label);
         lines.push(
             Strip::of(Role::Look, format!(" ! {} ", state.verdict.word(scene.lang())))
-                .text(Role::Plain, format!("{name}: {}", state.reason))
+                .text(Role::Plain, format!("{name}: {}", state.reason.get(scene.lang())))
                 .cut_to(width),
         );
     }

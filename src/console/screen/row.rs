@@ -114,7 +114,7 @@ impl Columns {
             (Some(cells), Some(state)) => strip
                 .col(Role::Plain, interval(scene, expected, state), RANGE)
                 .col(Role::Dim, state.windows.to_string(), N)
-                .col(Role::Dim, &state.reason, cells),
+                .col(Role::Dim, state.reason.get(scene.lang()), cells),
             _ => strip,
         };
         let strip = strip.cut_to(self.width);
@@ -140,7 +140,8 @@ fn verdict_role(verdict: Verdict) -> Role {
     }
 }
 
-fn interval(scene: &Scene<'_>, expected: &RowHeader, state: &RowState) -> String {
+/// What was measured, from end to end.
+pub(super) fn interval(scene: &Scene<'_>, expected: &RowHeader, state: &RowState) -> String {
     let unit = scene.unit(&expected.metric);
     let show = |end: Option<Level>| end.map_or("--".to_owned(), |end| expected.measured.show(unit, end));
     match (state.low, state.high) {
@@ -192,7 +193,12 @@ pub(super) fn details(scene: &Scene<'_>, width: usize) -> Vec<Strip> {
             }
             let verdict = state.verdict.word(scene.lang());
             say(Role::Dim, scene.t("measured", "实测"), &measured, 1);
-            say(verdict_role(state.verdict), verdict, &state.reason, 2);
+            say(
+                verdict_role(state.verdict),
+                verdict,
+                state.reason.get(scene.lang()),
+                2,
+            );
         }
         None => say(Role::Dim, scene.t("declared", "声明"), declared, 1),
     }

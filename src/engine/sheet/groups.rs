@@ -12,6 +12,7 @@ use crate::{
         event::Period,
         ids::StepName,
         phase::Phase,
+        said::{Said, said},
         sheet::{RowId, RowState, Verdict},
         time::{Moment, Span},
     },
@@ -159,12 +160,15 @@ impl Engine {
             let begun = self.groups.all.get(&group).is_some_and(|g| !g.begun.is_empty());
             if !begun {
                 let reason = if orphaned {
-                    "the keeper was lost: judge it again from the samples"
+                    said!(
+                        "the keeper was lost: judge it again from the samples",
+                        "守护进程已丢失：请用采样重新判定"
+                    )
                 } else {
-                    "not begun"
+                    said!("not begun", "未开始")
                 };
                 for id in self.group_rows(group) {
-                    self.final_row(no_data(id, reason));
+                    self.final_row(no_data(id, reason.clone()));
                 }
                 if let Some(state) = self.groups.all.get_mut(&group) {
                     state.last = true;
@@ -196,12 +200,12 @@ impl Engine {
     }
 }
 
-fn no_data(row: RowId, reason: &str) -> RowState {
+fn no_data(row: RowId, reason: Said) -> RowState {
     let none: Option<Level> = None;
     RowState {
         row,
         verdict: Verdict::NoData,
-        reason: reason.to_owned(),
+        reason,
         before: none,
         now: none,
         low: none,

@@ -12,6 +12,7 @@ use crate::{
         event::Body,
         ids::StepName,
         phase::Phase,
+        said::{Said, said},
         sample::Query,
         sheet::{RowId, RowState, Verdict},
     },
@@ -133,7 +134,7 @@ impl Engine {
     }
 
     /// A fault of an earlier group that was still there when this group's windows began to count.
-    fn late_fault(&self, group: usize) -> Option<String> {
+    fn late_fault(&self, group: usize) -> Option<Said> {
         let began = self.groups.all.get(&group)?.began_at?;
         let counts = began + self.plan.drill.window * self.bench().settle(group) as u64;
         let of_group = |name: &StepName| {
@@ -148,7 +149,13 @@ impl Engine {
             .values()
             .filter(|t| of_group(&t.intent.step).is_some_and(|other| self.began_before(other, group)))
             .find(|t| t.gone.is_none_or(|gone| gone > counts))
-            .map(|t| format!("the fault of step {} was gone too late", t.intent.step))
+            .map(|t| t.intent.step.as_str())
+            .map(|step| {
+                said!(
+                    "the fault of step {step} was gone too late",
+                    "步骤 {step} 的故障清除得太晚"
+                )
+            })
     }
 
     fn began_before(&self, other: usize, group: usize) -> bool {

@@ -10,7 +10,8 @@ use crate::{
         dashboard::Read,
         drill::{Change, Drill, Expectation},
         event::Period,
-        sample::Query,
+        said::{Said, said},
+        sample::{Gap, Query},
         sheet::RowId,
         snapshot::BaselineLevels,
         time::Span,
@@ -121,7 +122,7 @@ impl Bench<'_> {
         &self,
         id: RowId,
         exercised: Exercised,
-        late: Option<String>,
+        late: Option<Said>,
         age: Span,
         last: bool,
     ) -> Prepared {
@@ -158,21 +159,22 @@ impl Bench<'_> {
             resets: self.collected.resets(Period::Baseline, &query)
                 + self.collected.resets(Period::Step(group), &query),
             confounded: other
-                .map(|step| format!("step {} was live too", self.drill.steps[step].name))
+                .map(|step| self.drill.steps[step].name.as_str())
+                .map(|step| said!("step {step} was live too", "步骤 {step} 也在进行"))
                 .or(late),
             no_data: self.why_no_data(group, &query),
         }
     }
 
     /// The source's own words, if no window of the group had numbers.
-    fn why_no_data(&self, group: usize, query: &Query) -> Option<String> {
+    fn why_no_data(&self, group: usize, query: &Query) -> Option<Said> {
         let raw = self.collected.raw(Period::Step(group), query);
         if raw.iter().any(|w| w.numbers.is_ok()) {
             return None;
         }
         raw.iter()
             .rev()
-            .find_map(|w| w.numbers.as_ref().err().map(ToString::to_string))
+            .find_map(|w| w.numbers.as_ref().err().map(Gap::said))
     }
 
     /// The smallest detectable change frozen before the start, in the unit that the row is judged in.

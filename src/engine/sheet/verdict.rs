@@ -8,6 +8,7 @@ use crate::{
     judge::{self, Case, Expect, Judgement},
     model::{
         amount::{Level, Unit},
+        said::{Said, said},
         sheet::{RowId, RowState, Verdict},
         time::Span,
     },
@@ -25,8 +26,8 @@ pub struct Prepared {
     pub(in crate::engine) last: bool,
     pub(in crate::engine) unit: Unit,
     pub(in crate::engine) resets: u32,
-    pub(in crate::engine) confounded: Option<String>,
-    pub(in crate::engine) no_data: Option<String>,
+    pub(in crate::engine) confounded: Option<Said>,
+    pub(in crate::engine) no_data: Option<Said>,
 }
 
 impl Prepared {
@@ -35,7 +36,7 @@ impl Prepared {
         let mut row = RowState {
             row: self.id,
             verdict: Verdict::NoData,
-            reason: "not begun".into(),
+            reason: said!("not begun", "未开始"),
             before: None,
             now: None,
             low: None,
@@ -65,7 +66,7 @@ impl Prepared {
     }
 
     /// Why, with what a reader needs to weigh it: the bound that was straddled, a drift taken out, counter resets.
-    fn reason(&self, judged: &Judgement) -> String {
+    fn reason(&self, judged: &Judgement) -> Said {
         let relative = self
             .case
             .as_ref()
@@ -79,38 +80,44 @@ impl Prepared {
             (false, Unit::Percent) if !is_level => format!("{:.2}pp", x * 100.0),
             (false, unit) => unit.show(x),
         };
-        let mut reason = judged.reason.to_string();
-        for s in &judged.straddled {
-            reason.push_str(&format!(" {} by {}", show(s.bound), show(s.past)));
-        }
-        if judged.drift_taken_out {
-            reason.push_str("; drift of the baseline taken out");
-        }
-        match self.resets {
-            0 => {}
-            1 => reason.push_str("; 1 counter reset"),
-            n => reason.push_str(&format!("; {n} counter resets")),
-        }
-        reason
+        let why = judged.straddled.iter().fold(judged.reason.said(), |why, s| {
+            let (bound, past) = (show(s.bound), show(s.past));
+            said!(why; "{why} {bound} by {past}", "{why} {bound}，超出 {past}")
+        });
+        let drift = said!("drift of the baseline taken out", "已扣除基线漂移");
+        let resets = match self.resets {
+            1 => said!("1 counter reset", "计数器重置 1 次"),
+            n => said!("{n} counter resets", "计数器重置 {n} 次"),
+        };
+        let noted = [(judged.drift_taken_out, &drift), (self.resets > 0, &resets)];
+        let noted = noted.into_iter().filter_map(|(so, said)| so.then_some(said));
+        Said::sentences([&why].into_iter().chain(noted))
     }
 
     /// What the statistics may not say by themselves.
-    fn weighed(&self, verdict: Verdict, reason: String) -> (Verdict, String) {
+    fn weighed(&self, verdict: Verdict, reason: Said) -> (Verdict, Said) {
         if let Some(why) = &self.confounded {
             return (Verdict::Confounded, why.clone());
         }
         match self.exercised {
-            Exercised::No => return (Verdict::NotExercised, "the fault hit nothing".into()),
-            Exercised::Unknown if verdict == Verdict::AsExpected => {
+            Exercised::No => {
                 return (
-                    Verdict::Undecided,
-                    "its hits are not known, or it was gone before its time".into(),
+                    Verdict::NotExercised,
+                    said!("the fault hit nothing", "故障未命中任何请求"),
                 );
+            }
+            Exercised::Unknown if verdict == Verdict::AsExpected => {
+                let why = said!(
+                    "its hits are not known, or it was gone before its time",
+                    "命中数未知，或故障提前消失"
+                );
+                return (Verdict::Undecided, why);
             }
             Exercised::Unknown | Exercised::Yes => {}
         }
         if self.partial && verdict == Verdict::AsExpected {
-            return (Verdict::Undecided, "the source's answers were incomplete".into());
+            let why = said!("the source's answers were incomplete", "数据源应答不完整");
+            return (Verdict::Undecided, why);
         }
         (verdict, reason)
     }

@@ -57,7 +57,7 @@ fn row(index: usize, verdict: Verdict, reason: &str, levels: [f64; 4], last: boo
     Body::Row(RowState {
         row: RowId { step: 0, row: index },
         verdict,
-        reason: reason.to_owned(),
+        reason: reason.into(),
         before,
         now,
         low,

@@ -75,7 +75,7 @@ impl Page<'_> {
                     span class=(verdict_class(verdict)) {
                         (verdict.map_or(self.no_verdict(row), |v| v.word(self.lang)))
                     }
-                    @if let Some(state) = row.state.filter(|s| !s.reason.is_empty()) { br; small { (state.reason) } }
+                    @if let Some(state) = row.state.filter(|s| !s.reason.is_empty()) { br; small { (state.reason.get(self.lang)) } }
                     @if partial { br; small { (self.pick("the source's answers were incomplete", "数据源应答不完整")) } }
                     @if let Some(otherwise) = otherwise(row) { br; (otherwise.get(self.lang)) }
                 }

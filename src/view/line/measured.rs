@@ -86,7 +86,7 @@ impl Teller<'_> {
                 "{}.{} {verdict} {}",
                 row.row.step + 1,
                 row.row.row + 1,
-                row.reason
+                row.reason.get(self.lang)
             );
         };
         let unit = self.header.unit(&header.metric);
@@ -97,7 +97,7 @@ impl Teller<'_> {
             show(row.before),
             show(row.now),
             header.declared,
-            row.reason
+            row.reason.get(self.lang)
         );
         if row.partial {
             line.push_str(self.t(" [partial]", " [不完整]"));

@@ -136,7 +136,7 @@ fn escape_sequences_in_titles_notes_and_reasons_never_reach_a_frame() {
                 header.panels[0].0.en = evil.into();
                 header.steps[0].rows[3].declared = evil.into();
             }
-            Body::Row(row) => row.reason = evil.into(),
+            Body::Row(row) => row.reason = Said::as_it_is(evil),
             Body::MayRemain(left) => left.iter_mut().for_each(|l| {
                 l.what = Said::as_it_is(evil);
                 l.by_hand = Some(evil.into());

@@ -1,12 +1,15 @@
 //! How it ends.
 
-use allclear::model::{
-    event::*,
-    phase::{Cause, Phase},
-    recovery::*,
-    said::Said,
-    sheet::{Hypothesis, Verdict},
-    time::{Moment, Span},
+use allclear::{
+    judge::Reason,
+    model::{
+        event::*,
+        phase::{Cause, Phase},
+        recovery::*,
+        said::Said,
+        sheet::{Hypothesis, Verdict},
+        time::{Moment, Span},
+    },
 };
 
 use super::{Story, names::fault};
@@ -61,7 +64,7 @@ impl Story {
                 Some((1.92, 2.24)),
                 n,
                 true,
-                "rose by 1.92s to 2.24s",
+                Reason::Inside.said(),
             )
             .row(
                 (0, 1),
@@ -71,7 +74,7 @@ impl Story {
                 Some((2.9, 3.5)),
                 n,
                 true,
-                "rose by 2.90/s to 3.50/s",
+                Reason::MovedAsDeclared.said(),
             )
             .row(
                 (0, 2),
@@ -81,7 +84,7 @@ impl Story {
                 Some((0.02, 0.08)),
                 n,
                 true,
-                "+2% to +8%",
+                Reason::Inside.said(),
             )
             .row(
                 (0, 3),
@@ -91,7 +94,7 @@ impl Story {
                 Some((-0.001, 0.001)),
                 n,
                 true,
-                "within 0.10pp",
+                Reason::Inside.said(),
             )
             .say(Body::Moved(vec![]))
             .say(Body::FaultGone { fault: fault() })
@@ -111,7 +114,7 @@ impl Story {
             Some((-0.001, 0.001)),
             12,
             true,
-            "within 0.10pp",
+            Reason::Inside.said(),
         )
         .say(Body::StepEnded { step: 1 })
         .say(Body::Note {

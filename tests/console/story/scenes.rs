@@ -1,14 +1,17 @@
 //! What happens in any of its chapters.
 
-use allclear::model::{
-    amount::Level,
-    event::*,
-    phase::Phase,
-    recovery::*,
-    said::Said,
-    sample::{Gap, Numbers, Query, Reading, Window},
-    sheet::{RowId, RowState, Verdict},
-    time::{Moment, Span},
+use allclear::{
+    judge::Reason,
+    model::{
+        amount::Level,
+        event::*,
+        phase::Phase,
+        recovery::*,
+        said::Said,
+        sample::{Gap, Numbers, Query, Reading, Window},
+        sheet::{RowId, RowState, Verdict},
+        time::{Moment, Span},
+    },
 };
 
 use super::{Story, names::query};
@@ -77,12 +80,12 @@ impl Story {
         ends: Option<(f64, f64)>,
         windows: usize,
         last: bool,
-        reason: &str,
+        reason: Said,
     ) -> &mut Self {
         self.say(Body::Row(RowState {
             row: RowId { step, row },
             verdict,
-            reason: reason.into(),
+            reason,
             before: before.map(Level),
             now: now.map(Level),
             low: ends.map(|e| Level(e.0)),
@@ -104,7 +107,7 @@ impl Story {
             Some((1.92, 2.24)),
             n,
             last,
-            "rose by 1.92s to 2.24s",
+            Reason::Inside.said(),
         )
         .row(
             (0, 1),
@@ -114,7 +117,7 @@ impl Story {
             Some((2.9, 3.5)),
             n,
             last,
-            "rose by 2.90/s to 3.50/s",
+            Reason::MovedAsDeclared.said(),
         )
         .row(
             (0, 2),
@@ -124,7 +127,7 @@ impl Story {
             Some((0.1, 0.25)),
             n,
             last,
-            "+10% to +25% straddles +20%",
+            Said::new("straddles 20.0% by 5.0%", "跨越界限 20.0%，超出 5.0%"),
         )
         .row(
             (0, 3),
@@ -134,7 +137,7 @@ impl Story {
             Some((-0.014, -0.01)),
             n,
             last,
-            "fell by 1.00pp to 1.40pp",
+            Reason::Below.said(),
         )
     }
 
