@@ -135,8 +135,9 @@ fn older_snapshot(facts: &Facts, damaged: &str) -> Vec<Leftover> {
     let changed = facts.changed_since.iter().map(|changed| {
         let Changed { what, before, now } = changed;
         unknown(
-            said!("{what} before the first fault: {now}", "首个故障前的 {what}：{now}"),
+            said!(what, now; "{what} before the first fault: {now}", "首个故障前的 {what}：{now}"),
             said!(
+                before;
                 "that snapshot cannot be read ({damaged}): put back is what preflight had found, {before}; look at it, and set it by hand",
                 "该快照无法读取（{damaged}）：已还原到预检所见的 {before}；请查看并手工设置"
             ),

@@ -38,6 +38,8 @@ sentence!(what, "what", "what_zh");
 sentence!(why, "why", "why_zh");
 sentence!(text, "text", "text_zh");
 sentence!(reason, "reason", "reason_zh");
+sentence!(before, "before", "before_zh");
+sentence!(now, "now", "now_zh");
 
 /// Several sentences: their texts in each language in the same order.
 macro_rules! sentences {

@@ -11,6 +11,7 @@ use super::{
     kubernetes::{PodSeen, RouteSeen, ScaleSeen, ServingSeen, WorkloadSeen},
     playbook::SentinelRules,
     quota::QuotaSeen,
+    said::Said,
     sample::Query,
 };
 
@@ -39,11 +40,14 @@ pub struct Snapshot {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changed {
     /// What, and where.
-    pub what: String,
+    #[serde(flatten, with = "super::recorded::what")]
+    pub what: Said,
     /// How preflight found it.
-    pub before: String,
+    #[serde(flatten, with = "super::recorded::before")]
+    pub before: Said,
     /// How it stands now.
-    pub now: String,
+    #[serde(flatten, with = "super::recorded::now")]
+    pub now: Said,
 }
 
 /// What recovery may change in Kubernetes.

@@ -4,6 +4,7 @@ use allclear::{
     console::{Ask, Incoming, Link, Plain, PlainEnd, PlainOptions, plain::report},
     model::{
         event::{Body, Event},
+        said::Said,
         snapshot::Changed,
         text::Lang,
         time::Moment,
@@ -83,9 +84,9 @@ fn a_progress_line_says_phase_faults_guard_and_verdicts() {
 fn what_somebody_changed_during_the_baseline_is_said_by_name_and_remarked() {
     let mut story = Story::baseline();
     story.say(Body::ChangedMeanwhile(vec![Changed {
-        what: "order-0 at gateway lb".into(),
-        before: "weight 100 of 100, ready".into(),
-        now: "weight 50 of 100, ready".into(),
+        what: Said::as_it_is("order-0 at gateway lb"),
+        before: Said::as_it_is("weight 100 of 100, ready"),
+        now: Said::as_it_is("weight 50 of 100, ready"),
     }]));
     let stands = "order-0 at gateway lb weight 100 of 100, ready → weight 50 of 100, ready";
     for (lang, words) in [

@@ -67,6 +67,7 @@ impl RunView {
             Body::ChangedMeanwhile(changed) => {
                 for Changed { what, before, now } in changed {
                     let text = said!(
+                        what, before, now;
                         "changed during the baseline: {what}: {before} → {now}",
                         "静默观察期间有改动：{what}：{before} → {now}"
                     );

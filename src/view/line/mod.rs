@@ -224,7 +224,10 @@ impl Teller<'_> {
     fn changed(&self, changed: &[Changed]) -> String {
         let list: Vec<_> = changed
             .iter()
-            .map(|one| format!("{} {} → {}", one.what, one.before, one.now))
+            .map(|Changed { what, before, now }| {
+                let [what, before, now] = [what, before, now].map(|said| said.get(self.lang));
+                format!("{what} {before} → {now}")
+            })
             .collect();
         let said = self.t(
             "changed during the baseline, and put back to what it is now: ",

@@ -16,7 +16,7 @@ async fn again(stage: &Stage) -> Again {
 }
 
 fn told(changed: &[Changed]) -> Vec<String> {
-    let line = |one: &Changed| format!("{}: {} → {}", one.what, one.before, one.now);
+    let line = |one: &Changed| format!("{}: {} → {}", one.what.en(), one.before.en(), one.now.en());
     changed.iter().map(line).collect()
 }
 
@@ -126,7 +126,7 @@ async fn what_cannot_be_read_again_blocks_and_a_backlog_that_wavers_does_not() {
         "{backlog}: what has piled up meanwhile is nobody's decision"
     );
     assert_eq!(
-        (changed[0].before.as_str(), changed[0].now.as_str()),
+        (changed[0].before.en(), changed[0].now.en()),
         ("flowing at 50/s", "held at 50/s")
     );
 }

@@ -289,11 +289,12 @@ impl Topic<'_> {
 }
 
 /// A quota in words.
-pub(in crate::engine::recovery) fn rate(bytes: Option<f64>) -> String {
+fn rate(bytes: Option<f64>) -> String {
     limit(bytes).en().to_owned()
 }
 
-fn limit(bytes: Option<f64>) -> Said {
+/// A quota in words.
+pub(in crate::engine::recovery) fn limit(bytes: Option<f64>) -> Said {
     bytes.map_or_else(
         || said!("none", "无"),
         |bytes| Said::as_it_is(format!("{bytes} B/s")),

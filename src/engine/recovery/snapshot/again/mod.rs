@@ -70,6 +70,7 @@ async fn look_again(plan: &Plan, drivers: &Drivers, before: &Snapshot) -> Result
     }
     let restless = |Changed { what, before, now }: &Changed| {
         said!(
+            what, before, now;
             "{what} changes still: {before} → {now}",
             "{what} 仍在变化：{before} → {now}"
         )
@@ -116,8 +117,8 @@ fn moved_flags(plan: &Plan, before: &Snapshot, now: &Snapshot) -> Vec<Changed> {
         let there = differ.filter(|(flag, _)| seen.keys.contains(&flag.key));
         moved.extend(there.map(|(flag, how)| Changed {
             what: flag_named(plan, seen.entry, &flag.key),
-            before: "as preflight found it".to_owned(),
-            now: format!("{}; not compared at the end", how.how.en()),
+            before: said!("as preflight found it", "与预检时一致"),
+            now: said!(how = how.how; "{how}; not compared at the end", "{how}；收尾时不比较"),
         }));
     }
     moved.truncate(NAMED);

@@ -1,5 +1,6 @@
 //! What differs between two snapshots, each thing with its name and how it stood.
 
+mod kubernetes;
 #[cfg(test)]
 mod tests;
 
@@ -9,12 +10,13 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     drivers::haproxy,
-    engine::recovery::{breakers::state_word, queues::kafka::rate},
+    engine::recovery::{breakers::state_word, queues::kafka::limit},
     model::{
         group::GroupSeen,
         plan::Plan,
-        playbook::{Flags, RetryQueue},
-        snapshot::{Changed, GatewayServer, KubernetesSeen, RetryQueueSeen, RulesSeen, Snapshot},
+        playbook::{Flags, KafkaQueue, RetryQueue, RocketmqQueue},
+        said::{Said, said},
+        snapshot::{BreakerSeen, Changed, GatewayServer, RetryQueueSeen, RulesSeen, Snapshot},
     },
 };
 
@@ -24,107 +26,151 @@ pub(super) const NAMED: usize = 50;
 /// What of `before` stands otherwise in `now`, by name. Messages that wait come and go: a backlog is no change.
 pub(super) fn changes(plan: &Plan, before: &Snapshot, now: &Snapshot) -> Vec<Changed> {
     let (before, now) = (told(plan, before), told(plan, now));
-    let absent = || "not there".to_owned();
-    let differs = |what: &&String| before.get(*what) != now.get(*what);
-    let new = now.keys().filter(|what| !before.contains_key(*what));
-    let all: Vec<&String> = before.keys().chain(new).filter(differs).collect();
+    let (before, now) = (&before.0, &now.0);
+    let stands = |of: &Stands, name: &String| match of.get(name) {
+        Some((_, stands)) => stands.clone(),
+        None => said!("not there", "不存在"),
+    };
+    let differs = |(name, _): &(&String, &(Said, Said))| before.get(*name) != now.get(*name);
+    let new = now.iter().filter(|(name, _)| !before.contains_key(*name));
+    let all: Vec<(&String, &(Said, Said))> = before.iter().chain(new).filter(differs).collect();
     let mut changed: Vec<Changed> = all
         .iter()
         .take(NAMED)
-        .map(|what| Changed {
-            what: (*what).clone(),
-            before: before.get(*what).cloned().unwrap_or_else(absent),
-            now: now.get(*what).cloned().unwrap_or_else(absent),
+        .map(|(name, (what, _))| Changed {
+            what: what.clone(),
+            before: stands(before, name),
+            now: stands(now, name),
         })
         .collect();
-    if all.len() > NAMED {
+    if let Some(more) = all.len().checked_sub(NAMED).filter(|more| *more > 0) {
         changed.push(Changed {
-            what: format!("{} more", all.len() - NAMED),
-            before: "as preflight found them".to_owned(),
-            now: "not so".to_owned(),
+            what: said!("{more} more", "另有 {more} 项"),
+            before: said!("as preflight found them", "与预检时一致"),
+            now: said!("not so", "已不一致"),
         });
     }
     changed
 }
 
-/// Everything of a snapshot, by its name: how it stands. Two things that stand otherwise are told otherwise.
-fn told(plan: &Plan, snapshot: &Snapshot) -> BTreeMap<String, String> {
-    let playbook = &plan.drill.recovery;
-    let mut all = BTreeMap::new();
+/// How a thing is called, and how it stands, by its English name.
+type Stands = BTreeMap<String, (Said, Said)>;
+
+/// Everything of a snapshot: two things that stand otherwise are told otherwise.
+#[derive(Default)]
+struct Told(Stands);
+
+impl Told {
+    fn stands(&mut self, what: Said, how: Said) {
+        self.0.insert(what.en().to_owned(), (what, how));
+    }
+
+    /// A name of its own for a thing that two entries of the playbook have: neither hides the other's change.
+    fn unlike(&self, what: Said, entry: usize) -> Said {
+        let entry = entry + 1;
+        match self.0.contains_key(what.en()) {
+            true => said!(what; "{what} (entry {entry})", "{what}（第 {entry} 项）"),
+            false => what,
+        }
+    }
+}
+
+fn told(plan: &Plan, snapshot: &Snapshot) -> Told {
+    let mut all = Told::default();
     for server in &snapshot.gateway {
-        all.insert(
-            format!("{} at gateway {}", server.instance, server.at),
-            server_stands(server),
-        );
+        let GatewayServer { instance, at, .. } = server;
+        let what = said!("{instance} at gateway {at}", "网关 {at} 上的 {instance}");
+        all.stands(what, server_stands(server));
     }
     for breaker in &snapshot.breakers {
-        let what = format!("breaker {} on {}", breaker.name, breaker.instance);
-        let what = unlike(&all, what, breaker.entry);
-        all.insert(what, state_word(breaker.state).to_owned());
+        let BreakerSeen { name, instance, .. } = breaker;
+        let what = said!("breaker {name} on {instance}", "{instance} 的熔断器 {name}");
+        let what = all.unlike(what, breaker.entry);
+        all.stands(what, Said::as_it_is(state_word(breaker.state)));
     }
     for seen in &snapshot.rules {
         for instance in &seen.instances {
-            let what = unlike(&all, format!("{} rules on {instance}", seen.rules), seen.entry);
-            all.insert(what, list_stands(seen));
+            let rules = seen.rules;
+            let what = said!("{rules} rules on {instance}", "{instance} 的 {rules} 规则");
+            let what = all.unlike(what, seen.entry);
+            all.stands(what, list_stands(seen));
         }
     }
     for seen in &snapshot.flags {
-        let there = |key: &String| (flag_named(plan, seen.entry, key), "there".to_owned());
-        all.extend(seen.keys.iter().map(there));
+        for key in &seen.keys {
+            all.stands(flag_named(plan, seen.entry, key), there());
+        }
     }
     for seen in &snapshot.retry_queues {
-        let what = match playbook.retry_queues.get(seen.entry) {
-            Some(RetryQueue::Http { url, .. }) => url.clone(),
-            Some(RetryQueue::Kafka(queue)) => {
-                format!("{} of {} at Kafka {}", queue.topic, queue.group, queue.cluster)
-            }
-            Some(RetryQueue::Rocketmq(queue)) => format!("{} at RocketMQ {}", queue.group, queue.cluster),
-            None => format!("{}", seen.entry + 1),
-        };
-        let what = unlike(&all, format!("retry queue {what}"), seen.entry);
+        let what = all.unlike(queue_named(plan, seen.entry), seen.entry);
         for group in &seen.groups {
-            all.insert(format!("{what} on {}", group.broker), group_stands(group));
+            let broker = &group.broker;
+            let on = said!(what; "{what} on {broker}", "{broker} 上的{what}");
+            all.stands(on, group_stands(group));
         }
-        all.insert(what, queue_stands(seen));
+        all.stands(what, queue_stands(seen));
     }
-    all.extend(kubernetes_stands(&snapshot.kubernetes));
-    let foreign = snapshot.foreign.iter();
-    all.extend(foreign.map(|rule| (rule.clone(), "there".to_owned())));
+    for (what, how) in kubernetes::stands(&snapshot.kubernetes) {
+        all.stands(what, how);
+    }
+    for rule in &snapshot.foreign {
+        all.stands(Said::as_it_is(rule), there());
+    }
     all
 }
 
-/// A name of its own for a thing that two entries of the playbook have: neither hides the other's change.
-fn unlike(all: &BTreeMap<String, String>, what: String, entry: usize) -> String {
-    match all.contains_key(&what) {
-        true => format!("{what} (entry {})", entry + 1),
-        false => what,
+fn there() -> Said {
+    said!("there", "存在")
+}
+
+fn queue_named(plan: &Plan, entry: usize) -> Said {
+    match plan.drill.recovery.retry_queues.get(entry) {
+        Some(RetryQueue::Http { url, .. }) => said!("retry queue {url}", "重试队列 {url}"),
+        Some(RetryQueue::Kafka(KafkaQueue {
+            topic,
+            group,
+            cluster,
+            ..
+        })) => said!(
+            "retry queue {topic} of {group} at Kafka {cluster}",
+            "Kafka {cluster} 上 {group} 的重试队列 {topic}"
+        ),
+        Some(RetryQueue::Rocketmq(RocketmqQueue { group, cluster, .. })) => said!(
+            "retry queue {group} at RocketMQ {cluster}",
+            "RocketMQ {cluster} 上的重试队列 {group}"
+        ),
+        None => {
+            let entry = entry + 1;
+            said!("retry queue {entry}", "重试队列 {entry}")
+        }
     }
 }
 
 /// A flag, with its server.
-pub(super) fn flag_named(plan: &Plan, entry: usize, key: &str) -> String {
+pub(super) fn flag_named(plan: &Plan, entry: usize, key: &str) -> Said {
     let server = match plan.drill.recovery.flags.get(entry) {
         Some(Flags::Redis { server, .. }) => server.as_str(),
         None => "?",
     };
-    format!("flag {key} in Redis {server}")
+    said!("flag {key} in Redis {server}", "Redis {server} 中的开关 {key}")
 }
 
-fn server_stands(server: &GatewayServer) -> String {
+fn server_stands(server: &GatewayServer) -> Said {
     let running = if server.running { "" } else { ", DOWN" };
-    format!(
-        "weight {} of {}, {}{running}",
-        server.weight,
-        server.initial_weight,
-        haproxy::state_word(server.state)
+    let (weight, of) = (server.weight, server.initial_weight);
+    let state = haproxy::state_word(server.state);
+    said!(
+        "weight {weight} of {of}, {state}{running}",
+        "权重 {weight}/{of}, {state}{running}"
     )
 }
 
 /// The count, and a digest of the rules in any order.
-fn list_stands(seen: &RulesSeen) -> String {
+fn list_stands(seen: &RulesSeen) -> Said {
     let mut rules: Vec<String> = seen.list.iter().map(ToString::to_string).collect();
     rules.sort_unstable();
-    format!("{} rules ({})", rules.len(), short_digest(&rules.join("\n")))
+    let (count, digest) = (rules.len(), short_digest(&rules.join("\n")));
+    said!("{count} rules ({digest})", "{count} 条规则（{digest}）")
 }
 
 fn short_digest(text: &str) -> String {
@@ -133,59 +179,27 @@ fn short_digest(text: &str) -> String {
 }
 
 /// Its switch, and a digest of the whole config: all of it is put back.
-fn group_stands(group: &GroupSeen) -> String {
-    let switch = if group.enabled { "on" } else { "off" };
-    format!("{switch} ({})", short_digest(&group.config))
+fn group_stands(group: &GroupSeen) -> Said {
+    let digest = short_digest(&group.config);
+    match group.enabled {
+        true => said!("on ({digest})", "开（{digest}）"),
+        false => said!("off ({digest})", "关（{digest}）"),
+    }
 }
 
-/// Pods by what the API server gave to each alone: a successor of the same name is another pod.
-fn kubernetes_stands(seen: &KubernetesSeen) -> Vec<(String, String)> {
-    let ready = |is| if is { "ready" } else { "not ready" };
-    let pods = seen.pods.iter().map(|p| {
-        let stands = format!("{} {}, {}", p.pod, p.pod.uid, ready(p.ready));
-        (format!("the pod of {} ({})", p.instance, p.selector), stands)
+fn queue_stands(seen: &RetryQueueSeen) -> Said {
+    let flow = match seen.held {
+        true => said!("held", "已暂停"),
+        false => said!("flowing", "放行中"),
+    };
+    let flow = match seen.rate {
+        Some(rate) => said!(flow; "{flow} at {rate}/s", "{flow} {rate}/s"),
+        None => flow,
+    };
+    let quotas = seen.quotas.iter().map(|q| {
+        let (payer, bytes) = (&q.payer, limit(q.bytes));
+        said!(bytes; "quota of {payer} {bytes}", "{payer} 的配额 {bytes}")
     });
-    let serving = seen.serving.iter().map(|p| {
-        let label = p.label.as_deref().unwrap_or("no label");
-        let stands = format!(
-            "{label} on {} {}, {}, in {}",
-            p.pod,
-            p.pod.uid,
-            ready(p.ready),
-            p.services.join(" ")
-        );
-        (format!("the label of {}", p.instance), stands)
-    });
-    let rollouts = seen.rollouts.iter().map(|r| {
-        let at = r.restarted_at.as_deref().unwrap_or("never");
-        let stands = format!("restarted {at}, {} ({})", ready(r.ready), r.uid);
-        (r.workload.to_string(), stands)
-    });
-    let scales = seen.scales.iter().map(|s| {
-        let stands = format!("{} replicas, {} Ready ({})", s.replicas, s.ready, s.uid);
-        (format!("deployment {}/{}", s.namespace, s.deployment), stands)
-    });
-    let route = seen.route.iter().map(|r| {
-        let name = format!("HTTPRoute {}/{}", r.namespace, r.route);
-        let places = r.backends.iter();
-        let places: Vec<String> = places
-            .map(|b| format!("{} {}.{}", b.service, b.rule, b.backend))
-            .collect();
-        (name, format!("{} ({})", places.join(", "), r.uid))
-    });
-    pods.chain(serving)
-        .chain(rollouts)
-        .chain(scales)
-        .chain(route)
-        .collect()
-}
-
-fn queue_stands(seen: &RetryQueueSeen) -> String {
-    let flow = if seen.held { "held" } else { "flowing" };
-    let limit = seen.rate.map(|r| format!(" at {r}/s")).unwrap_or_default();
-    let quotas = seen
-        .quotas
-        .iter()
-        .map(|q| format!(", quota of {} {}", q.payer, rate(q.bytes)));
-    format!("{flow}{limit}{}", quotas.collect::<String>())
+    let quotas: Vec<Said> = quotas.collect();
+    Said::list([&flow].into_iter().chain(&quotas))
 }

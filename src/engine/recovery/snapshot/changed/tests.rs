@@ -77,7 +77,7 @@ fn told_of(change: fn(&mut Snapshot)) -> Vec<String> {
     let mut now = seen();
     change(&mut now);
     let changes = changes(&plan(environment(&[]), nothing_to_do()), &seen(), &now);
-    changes.into_iter().map(|one| one.what).collect()
+    changes.into_iter().map(|one| one.what.en().to_owned()).collect()
 }
 
 #[test]
@@ -114,7 +114,10 @@ fn another_pod_of_the_same_name_a_label_a_service_a_scale_and_a_route_are_change
         let mut now = seen();
         change(now.kubernetes.route.as_mut().unwrap());
         let changes = changes(&plan(environment(&[]), nothing_to_do()), &seen(), &now);
-        changes.into_iter().map(|one| one.what).collect::<Vec<_>>()
+        changes
+            .into_iter()
+            .map(|one| one.what.en().to_owned())
+            .collect::<Vec<_>>()
     };
     let route = "HTTPRoute shop/order";
     starts(of_route(|r| r.uid = "9".into()), route);
@@ -125,11 +128,11 @@ fn another_pod_of_the_same_name_a_label_a_service_a_scale_and_a_route_are_change
 
 #[test]
 fn two_entries_of_one_thing_hide_nothing_of_each_other() {
-    let mut all = BTreeMap::new();
-    let name = unlike(&all, "breaker coupon on order-0".to_owned(), 0);
-    all.insert(name, String::new());
-    let again = unlike(&all, "breaker coupon on order-0".to_owned(), 2);
-    assert_eq!(again, "breaker coupon on order-0 (entry 3)");
+    let mut all = Told::default();
+    let name = all.unlike("breaker coupon on order-0".into(), 0);
+    all.stands(name, "CLOSED".into());
+    let again = all.unlike("breaker coupon on order-0".into(), 2);
+    assert_eq!(again.en(), "breaker coupon on order-0 (entry 3)");
 }
 
 #[test]
