@@ -216,18 +216,14 @@ impl<R: Row> Case<'_, R> {
     }
 
     /// The first keeper dies at its first record, the next one at its second, and so on, until one is done before its turn. How far a
-    /// wait has come is no record of its own here: it is told each second.
+    /// wait has come, and what the metrics read, are no records of their own here: they are told again and again.
     async fn killed_in_turn(&self, fresh: &Run, before: &str) -> Result<Recovered, String> {
         let mut run = fresh.clone();
         for turn in 1..=RECORDS {
             let mut records = 0;
             let at_record = |body: &Body| {
-                let goes_on = match body {
-                    Body::Recovery(report) => !report.state.is_over(),
-                    // The run is over.
-                    Body::Closed(_) => true,
-                    _ => false,
-                };
+                // The run is over with the last of them.
+                let goes_on = body.is_reading() || matches!(body, Body::Closed(_));
                 records += usize::from(!goes_on);
                 match body {
                     _ if goes_on || records != turn => Then::GoesOn,
