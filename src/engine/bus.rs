@@ -1,4 +1,8 @@
 //! What recovery steps, which run beside the engine, ask of it.
+#![expect(
+    clippy::disallowed_types,
+    reason = "what is seen is written or copied and never held across a wait; poison is taken off"
+)]
 
 use std::{
     collections::{BTreeMap, BTreeSet},

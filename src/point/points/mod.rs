@@ -1,4 +1,8 @@
 //! The injection points of one instance and the rules in force there.
+#![expect(
+    clippy::disallowed_types,
+    reason = "requests read the rules side by side, and nobody holds them across a wait"
+)]
 
 mod refused;
 

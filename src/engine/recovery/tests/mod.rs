@@ -52,8 +52,10 @@ use crate::{
 type Readings = Box<dyn Fn(&Query) -> Option<Reading> + Send + Sync>;
 
 /// A set that its readers share.
+#[expect(clippy::disallowed_types, reason = "never held across a wait")]
 pub(super) struct SharedSet<T>(std::sync::RwLock<std::collections::BTreeSet<T>>);
 
+#[expect(clippy::disallowed_types, reason = "never held across a wait")]
 impl<T: Ord> Default for SharedSet<T> {
     fn default() -> Self {
         Self(std::sync::RwLock::default())
