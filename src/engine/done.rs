@@ -130,7 +130,7 @@ impl Engine {
         }
     }
 
-    /// What has to be put back, in one line for people; what could not be read counts as "has to".
+    /// Whether anything has to be put back: what could not be read counts as that.
     fn assessed(&mut self, repair: Repair) {
         let needed = repair.is_needed();
         self.feed(Input::Assessed { needed });

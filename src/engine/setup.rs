@@ -83,7 +83,7 @@ pub struct Setup {
     pub schedule: Schedule,
     /// The clients.
     pub drivers: Arc<Drivers>,
-    /// Where metrics come from.
+    /// What the plan's references to secrets stand for.
     pub secrets: Secrets,
     /// The clock.
     pub clock: Clock,
