@@ -1,20 +1,73 @@
 //! The socket: where the keeper listens, what it passes on to the engine, what consoles get.
+#![expect(
+    clippy::disallowed_types,
+    reason = "the view that consoles get is held for an update or a copy, and never across a wait; poison is taken off"
+)]
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::sync::mpsc;
 
+use super::Entry;
 use crate::{
     engine::Ask,
     journal::RunDir,
     keeper::{socket_of, socket_without_login},
-    model::{event::Event, ids::RunId, phase::Cause},
+    model::{event::Event, ids::RunId, phase::Cause, plan::Plan},
     view::RunView,
     wire::{self, Asks, Hub, Server, StateAt, ToKeeper, WireError},
 };
 
+/// The socket, if there is one.
+pub(super) struct Listening {
+    pub server: Option<Server>,
+    /// Why no console can attach.
+    pub deaf: Option<WireError>,
+    pub consoles: Consoles,
+}
+
+/// What consoles ask, and what they are told.
+pub(super) struct Consoles {
+    pub asks: Option<Asks>,
+    pub hub: Hub,
+    pub view: Arc<RwLock<RunView>>,
+}
+
+impl Listening {
+    /// Lets consoles attach to a run that is at `so_far`.
+    pub async fn open(run: &RunDir, plan: &Plan, so_far: RunView, entry: &Entry) -> Result<Self, WireError> {
+        let view = Arc::new(RwLock::new(so_far));
+        let hub = Hub::default();
+        let hello = wire::Hello {
+            version: plan.allclear_version.clone(),
+            run: plan.run.clone(),
+            pid: std::process::id(),
+        };
+        let looked_at = view.clone();
+        let now = move || {
+            let view = looked_at.read().unwrap_or_else(PoisonError::into_inner);
+            StateAt {
+                seq: view.seq,
+                state: view.clone(),
+            }
+        };
+        let (server, asks, deaf) = match listen_at(run, &plan.run, hello, hub.clone(), now).await {
+            Ok((server, asks)) => (Some(server), Some(asks), None),
+            // A run begins with a console. Recovery needs none.
+            Err(error) if *entry != Entry::Fresh => (None, None, Some(error)),
+            Err(error) => return Err(error),
+        };
+        let consoles = Consoles { asks, hub, view };
+        Ok(Self {
+            server,
+            deaf,
+            consoles,
+        })
+    }
+}
+
 /// Listens where the keeper before did, so that consoles find us; elsewhere if that place is gone.
-pub(super) async fn listen_at(
+async fn listen_at(
     run: &RunDir,
     id: &RunId,
     hello: wire::Hello,

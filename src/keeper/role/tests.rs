@@ -3,15 +3,22 @@
 use std::{collections::BTreeSet, path::PathBuf};
 
 use tempfile::TempDir;
+use tokio::sync::mpsc;
 
-use super::*;
+use super::{
+    ending::{leave, tidy_up},
+    *,
+};
 use crate::{
-    journal::story,
+    journal::{self, Journal, story},
     model::{
         environment::SecretRef,
+        event::Event,
         ids::RunId,
         secret::{SecretText, Secrets},
     },
+    view::RunView,
+    wire::{self, Hub, Server, StateAt},
 };
 
 /// A run with a secret and a socket, and where that is.
