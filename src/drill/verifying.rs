@@ -7,6 +7,7 @@ use crate::model::{
     recovery::{Certainty, Leftover, StepId, StepReport, StepState},
     said::{Said, said},
     time::{Moment, Span},
+    undo::LANDS_WITHIN,
 };
 
 /// How long after a last read that found something the next one is made.
@@ -166,8 +167,8 @@ impl Verifying {
                 if self.reading {
                     // It may take a minute, in which nothing else moves.
                     said!(
-                        "held {hold}; last read of everything, after changes that may still land (65s at most)",
-                        "已保持 {hold}；末次全读，先等可能迟到的改动（最长 65s）"
+                        "held {hold}; last read of everything, after changes that may still land ({LANDS_WITHIN} at most)",
+                        "已保持 {hold}；末次全读，先等可能迟到的改动（最长 {LANDS_WITHIN}）"
                     )
                 } else if awaits_rows && held == hold {
                     said!(

@@ -1,4 +1,8 @@
 //! Changes at a cluster that nobody answered: they may still take effect.
+#![expect(
+    clippy::disallowed_types,
+    reason = "notes are taken and looked up where nothing waits, from a drop as well; poison is taken off"
+)]
 
 use std::{
     collections::BTreeMap,
@@ -11,13 +15,10 @@ use futures::{StreamExt, stream};
 use tokio::time::Instant;
 
 use super::error::{DriverError, Effect};
-use crate::model::ids::ClusterName;
+use crate::model::{ids::ClusterName, undo};
 
-/// A Kafka broker that has lost its controller keeps a change for a minute, and hands it on as soon as there is one again (KIP-590);
-/// a change at a RocketMQ broker, or of a switch over HTTP, may wait as long on a way that is cut, or in a proxy. A Kubernetes API server gives a request up after a minute:
-/// `--request-timeout`, 1m0s unless set
-/// (<https://kubernetes.io/docs/reference/command-line-tools-reference/kube-apiserver/>). The rest is for the way.
-pub const LANDS_WITHIN: Duration = Duration::from_secs(65);
+/// [`undo::LANDS_WITHIN`], for this module's clock.
+pub const LANDS_WITHIN: Duration = Duration::from_millis(undo::LANDS_WITHIN.0);
 
 /// How often it is looked whether a change can still take effect.
 const LOOKS_EVERY: Duration = Duration::from_secs(1);

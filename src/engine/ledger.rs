@@ -10,11 +10,12 @@ use crate::{
     model::{
         event::{Body, Event},
         said::Said,
+        time::Span,
     },
 };
 
 /// How long one record may take to become durable before the journal counts as broken.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
+const PATIENCE: Span = Span::seconds(2);
 
 /// Records that share one wait for the disk, at most.
 const AT_ONCE: usize = 512;
@@ -40,7 +41,10 @@ pub enum NotDurable {
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// The disk did not answer in time.
-    #[error("the disk did not take a record within 2 s: nothing new is injected until it does")]
+    #[error(
+        "the disk did not take a record within {}: nothing new is injected until it does",
+        PATIENCE
+    )]
     Slow,
 }
 
@@ -49,7 +53,10 @@ impl NotDurable {
     pub fn said(&self) -> Said {
         match self {
             NotDurable::Journal(error) => error.said(),
-            NotDurable::Slow => Said::new(self.to_string(), "磁盘 2 s 内未接受一条记录：接受之前不再注入"),
+            NotDurable::Slow => Said::new(
+                self.to_string(),
+                format!("磁盘 {PATIENCE} 内未接受一条记录：接受之前不再注入"),
+            ),
         }
     }
 }
@@ -104,7 +111,7 @@ impl Ledger {
         let (done, durable) = oneshot::channel();
         self.record(body, Some(done));
         async {
-            match tokio::time::timeout(PATIENCE, durable).await {
+            match tokio::time::timeout(PATIENCE.into(), durable).await {
                 Ok(Ok(result)) => Ok(result?),
                 Ok(Err(_)) | Err(_) => Err(NotDurable::Slow),
             }

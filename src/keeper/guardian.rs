@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use super::deadman::{BEAT, LEAVE, READY};
-use crate::engine::Ask;
+use crate::{engine::Ask, model::time::Span};
 
 /// A deadman that has not said that it is ready by then is no deadman.
 const ACKNOWLEDGE: Duration = Duration::from_secs(5);
@@ -93,7 +93,7 @@ async fn start(state: &Path, run: &Path) -> io::Result<(Child, ChildStdin, BufRe
             let _ = child.start_kill();
             Err(io::Error::new(
                 io::ErrorKind::TimedOut,
-                "the deadman did not answer within 5 s",
+                format!("the deadman did not answer within {}", Span::from(ACKNOWLEDGE)),
             ))
         }
     }

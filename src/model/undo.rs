@@ -11,6 +11,13 @@ use super::{
     time::Span,
 };
 
+/// How long after it was sent a change that nobody answered may still take effect. A Kafka broker that has lost its controller
+/// keeps a change for a minute, and hands it on as soon as there is one again (KIP-590); a change at a RocketMQ broker, or of a
+/// switch over HTTP, may wait as long on a way that is cut, or in a proxy. A Kubernetes API server gives a request up after a
+/// minute: `--request-timeout`, 1m0s unless set
+/// (<https://kubernetes.io/docs/reference/command-line-tools-reference/kube-apiserver/>). The rest is for the way.
+pub const LANDS_WITHIN: Span = Span::seconds(65);
+
 /// A fault about to be made, with all that is needed to make it and to undo it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FaultIntent {
