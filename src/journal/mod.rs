@@ -8,7 +8,7 @@
 //!                ballast         room for the journal's last words on a full disk
 //!                keeper.lock     held by the run's keeper
 //!                socket          where the keeper listens
-//!                artifacts/
+//!                keeper.log      the keeper's own log
 //! STATE/environments/ENV.lock    held by the keeper whose run is on that environment
 //! ```
 //! All of it blocks: call it where blocking is allowed.

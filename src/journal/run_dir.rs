@@ -54,11 +54,6 @@ impl RunDir {
         self.0.join("samples.jsonl")
     }
 
-    /// Where commands of the playbook and others leave what they found.
-    pub fn artifacts(&self) -> PathBuf {
-        self.0.join("artifacts")
-    }
-
     /// The lock of the run's keeper.
     pub fn keeper_lock_file(&self) -> PathBuf {
         self.0.join("keeper.lock")
@@ -105,10 +100,6 @@ impl RunDir {
                 file.sync_all()
             })
             .map_err(StateError::doing("write", &ballast))?;
-        fs::DirBuilder::new()
-            .mode(0o700)
-            .create(self.artifacts())
-            .map_err(StateError::doing("create", &self.artifacts()))?;
         let entries: Vec<(&SecretRef, &SecretText)> = secrets.iter().collect();
         if !entries.is_empty() {
             write_whole(&self.secrets_file(), &json(&entries))?;

@@ -13,14 +13,7 @@ use crate::{
     model::{secret::Secrets, text::Lang},
 };
 
-use super::{
-    error::ReportError,
-    evidence::Evidence,
-    html,
-    manifest::{MAX_BYTES, MAX_FILES, check_name},
-    mask::Mask,
-    sheet,
-};
+use super::{error::ReportError, evidence::Evidence, html, mask::Mask, sheet};
 
 /// One file of a bundle.
 pub(super) struct Entry {
@@ -81,13 +74,6 @@ pub(super) fn contents(
         entries.push(Entry::bytes("plan.json", mask.text(&json(plan))));
         entries.push(Entry::bytes("drill.yaml", mask.text(&plan.drill_source)));
     }
-    artifacts(
-        &run.artifacts(),
-        "artifacts",
-        &mask,
-        &mut entries,
-        &mut evidence.missing,
-    )?;
     let told = [
         ("sheet.json", json(&sheet::sheet(evidence))),
         ("findings.json", json(&sheet::findings(&evidence.view, lang))),
@@ -122,61 +108,4 @@ fn events(name: &str, path: &Path, mask: &Mask) -> Result<Option<Entry>, ReportE
         name: name.to_owned(),
         content,
     }))
-}
-
-/// Plain files only: a link could lead anywhere.
-fn artifacts(
-    dir: &Path,
-    name: &str,
-    mask: &Mask,
-    entries: &mut Vec<Entry>,
-    missing: &mut Vec<String>,
-) -> Result<(), ReportError> {
-    let mut found: Vec<fs::DirEntry> = match fs::read_dir(dir) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-        other => other
-            .map_err(ReportError::doing("list", dir))?
-            .filter_map(Result::ok)
-            .collect(),
-    };
-    found.sort_by_key(fs::DirEntry::file_name);
-    for entry in found {
-        let path = entry.path();
-        let name = format!("{name}/{}", entry.file_name().to_string_lossy());
-        let meta = fs::symlink_metadata(&path).map_err(ReportError::doing("look at", &path))?;
-        if meta.is_dir() && check_name(&name).is_ok() {
-            artifacts(&path, &name, mask, entries, missing)?;
-        } else if let Some(why) = unfit(&path, &name, &meta, mask, entries.len())? {
-            missing.push(format!(
-                "{} is left out: {why}",
-                crate::model::text::harmless(&name, 200)
-            ));
-        } else {
-            let content = Content::File(path, meta.len());
-            entries.push(Entry { name, content });
-        }
-    }
-    Ok(())
-}
-
-fn unfit(
-    path: &Path,
-    name: &str,
-    meta: &fs::Metadata,
-    mask: &Mask,
-    count: usize,
-) -> Result<Option<&'static str>, ReportError> {
-    if let Err(why) = check_name(name) {
-        return Ok(Some(why));
-    }
-    if !meta.is_file() {
-        return Ok(Some("it is not a plain file"));
-    }
-    if count + 10 >= MAX_FILES || meta.len() > MAX_BYTES / 4 {
-        return Ok(Some("there is too much"));
-    }
-    let found = mask
-        .occurs_in(path, meta.len())
-        .map_err(ReportError::doing("read", path))?;
-    Ok(found.then_some("it holds a secret"))
 }

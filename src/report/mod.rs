@@ -1,8 +1,8 @@
 //! What leaves a run: a bundle of evidence that can be checked, a page to read, JUnit XML.
 //!
 //! A bundle is a directory or a `.tar.gz`: `manifest.json` with the size and SHA-256 of each file, `drill.yaml` as
-//! written, `plan.json` as resolved, `journal.jsonl`, `samples.jsonl`, `sheet.json`, `findings.json`, `report.html`, and
-//! `artifacts/`. All of it blocks: call it where blocking is allowed.
+//! written, `plan.json` as resolved, `journal.jsonl`, `samples.jsonl`, `sheet.json`, `findings.json` and `report.html`. All of it
+//! blocks: call it where blocking is allowed.
 
 mod bundle;
 mod contents;

@@ -45,7 +45,7 @@ fn a_changed_byte_in_any_file_is_told_with_the_files_name() {
 fn what_is_missing_extra_or_a_link_is_told() {
     let (_temp, path) = bundle();
     fs::remove_file(path.join("drill.yaml")).unwrap();
-    fs::write(path.join("artifacts/more\u{1b}[2J"), "x").unwrap();
+    fs::write(path.join("more\u{1b}[2J"), "x").unwrap();
     fs::remove_file(path.join("samples.jsonl")).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", path.join("samples.jsonl")).unwrap();
     let mut found = problems(&path);
@@ -53,8 +53,8 @@ fn what_is_missing_extra_or_a_link_is_told() {
     assert_eq!(
         found,
         [
-            "artifacts/more[2J is not in the manifest",
             "drill.yaml is missing",
+            "more[2J is not in the manifest",
             "samples.jsonl does not belong in a bundle: it is a link or a device",
             "samples.jsonl is missing",
         ]
