@@ -16,7 +16,10 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::model::{drill::Load, ids::FaultId};
+use crate::model::{
+    drill::{Load, LoadMethod},
+    ids::FaultId,
+};
 
 use super::{error::DriverError, place::Places};
 
@@ -165,18 +168,16 @@ impl Shot {
             why,
         };
         let url = places.fill(&load.url, super::place::Fill::default())?;
-        let method = match load.method.as_str() {
-            "GET" => Method::GET,
-            "POST" => Method::POST,
-            other => return Err(setup(format!("the method `{other}` is neither GET nor POST"))),
-        };
         if !(load.rate.is_finite() && load.rate > 0.0) {
             return Err(setup(format!("a rate of {} a second sends nothing", load.rate)));
         }
         let headers: HashMap<String, String> = load.headers.clone().into_iter().collect();
         Ok(Self {
             client: client.clone(),
-            method,
+            method: match load.method {
+                LoadMethod::Get => Method::GET,
+                LoadMethod::Post => Method::POST,
+            },
             url: url.parse().map_err(|e| setup(format!("not a URL: {e}")))?,
             headers: HeaderMap::try_from(&headers).map_err(|e| setup(e.to_string()))?,
             timeout: load.timeout.into(),

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::model::{
     amount::Share,
-    drill::{Action, Envelope, Fault, Load, Start, Step, Targets},
+    drill::{Action, Envelope, Fault, Load, LoadMethod, Start, Step, Targets},
     ids::{InstanceName, StepName},
     time::Span,
 };
@@ -214,7 +214,10 @@ pub(super) fn headers(fields: &Fields, key: &str) -> BTreeMap<String, String> {
 
 fn read_load(fields: &Fields) -> Option<Load> {
     let url = fields.one("url", values::url(&[]));
-    let method = fields.word("method");
+    let method = fields.word("method").map(|word| match word.as_str() {
+        "POST" => LoadMethod::Post,
+        _ => LoadMethod::Get,
+    });
     let headers = headers(fields, "headers");
     for entry in fields
         .named("headers")

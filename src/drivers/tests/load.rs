@@ -19,7 +19,7 @@ use crate::{
         testing::{environment, nothing_to_do, plan},
     },
     model::{
-        drill::Load,
+        drill::{Load, LoadMethod},
         ids::{FaultId, InstanceName, RunId, StepName},
         secret::Secrets,
         time::Span,
@@ -39,7 +39,7 @@ fn id() -> FaultId {
 fn load(rate: f64, max_concurrent: u32) -> Load {
     Load {
         url: "http://{order-0}/order".into(),
-        method: "GET".into(),
+        method: LoadMethod::Get,
         headers: [("x-drill".to_owned(), "surge".to_owned())].into(),
         rate,
         max_concurrent,

@@ -11,8 +11,8 @@ use crate::model::time::Span;
 pub struct Load {
     /// Where to. `{service}` names an address of the environment.
     pub url: String,
-    /// `GET` or `POST`.
-    pub method: String,
+    /// The HTTP method.
+    pub method: LoadMethod,
     /// Headers of each request.
     pub headers: BTreeMap<String, String>,
     /// Requests a second.
@@ -21,6 +21,16 @@ pub struct Load {
     pub max_concurrent: u32,
     /// Each request's time limit.
     pub timeout: Span,
+}
+
+/// How a request of a load is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum LoadMethod {
+    /// It reads.
+    Get,
+    /// It writes.
+    Post,
 }
 
 impl Load {

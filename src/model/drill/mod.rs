@@ -9,7 +9,7 @@ mod step;
 pub use expectation::{Change, Expectation};
 pub use fault::{Effect, Envelope, Fault};
 pub use guard::{Guard, Hypothesis, Limit, Tripwire};
-pub use load::Load;
+pub use load::{Load, LoadMethod};
 pub use step::{Action, Start, Step};
 
 use serde::{Deserialize, Serialize};
