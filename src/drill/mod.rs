@@ -14,5 +14,4 @@ mod verifying;
 
 pub use crate::model::schedule;
 pub use machine::{Effect, Input, Machine};
-pub use order::StepResult;
 pub use verifying::Missing;

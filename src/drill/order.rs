@@ -7,20 +7,9 @@ use crate::model::{
     event::Body,
     phase::Cause,
     playbook::Playbook,
-    recovery::{Leftover, Milestone, StepId, StepState},
+    recovery::{Leftover, Milestone, StepId},
     time::Moment,
 };
-
-/// How a recovery step ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StepResult {
-    /// Which.
-    pub step: StepId,
-    /// How. Always a state that is over.
-    pub state: StepState,
-    /// What it could not put back.
-    pub leftovers: Vec<Leftover>,
-}
 
 /// What recovery does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,12 +29,11 @@ pub(super) enum Next {
 pub(super) struct Recovering {
     pub cause: Cause,
     pub began: Moment,
-    states: BTreeMap<StepId, StepState>,
+    steps: BTreeMap<StepId, Progress>,
     /// Steps that go on beside later ones: they wait only for targets that do not answer.
     beside: BTreeSet<StepId>,
-    needed: Option<bool>,
-    assessing: bool,
-    commands: Vec<CommandState>,
+    need: Need,
+    commands: Vec<Command>,
     reached: BTreeSet<Milestone>,
     /// Until then nothing follows the first step: keepers before this one have died one after another.
     pause: Option<Moment>,
@@ -53,11 +41,27 @@ pub(super) struct Recovering {
     pub reported: Vec<Leftover>,
 }
 
+/// A command of the playbook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct CommandState {
+struct Command {
     after: StepId,
-    begun: bool,
-    over: bool,
+    progress: Progress,
+}
+
+/// How far a step or a command is. How well it ended is not asked: the last read finds what remains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Later,
+    Begun,
+    Over,
+}
+
+/// Whether steps 3 to 7 have anything to put back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Need {
+    NotAsked,
+    Asked,
+    Known(bool),
 }
 
 /// The stages in their order. Steps of one stage run together; a stage begins when the one before it is over.
@@ -76,19 +80,17 @@ impl Recovering {
         let commands = playbook
             .commands
             .iter()
-            .map(|c| CommandState {
+            .map(|c| Command {
                 after: c.after,
-                begun: false,
-                over: false,
+                progress: Progress::Later,
             })
             .collect();
         Self {
             cause,
             began,
-            states: StepId::ALL.iter().map(|s| (*s, StepState::Later)).collect(),
+            steps: StepId::ALL.iter().map(|s| (*s, Progress::Later)).collect(),
             beside: BTreeSet::new(),
-            needed: None,
-            assessing: false,
+            need: Need::NotAsked,
             commands,
             reached: BTreeSet::new(),
             pause: None,
@@ -98,7 +100,7 @@ impl Recovering {
 
     /// Whether every step before verifying is over and verifying has been handed out.
     pub fn is_verifying(&self) -> bool {
-        self.states[&StepId::Verify] != StepState::Later
+        self.steps[&StepId::Verify] != Progress::Later
     }
 
     /// One of the three times has come; each comes once.
@@ -123,7 +125,7 @@ impl Recovering {
 
     /// Whether a step is over.
     pub fn is_over(&self, step: StepId) -> bool {
-        self.states[&step].is_over()
+        self.steps[&step] == Progress::Over
     }
 
     /// Later steps may begin before this one is over.
@@ -135,26 +137,24 @@ impl Recovering {
         self.is_over(step) || self.beside.contains(&step)
     }
 
-    /// A step's leftovers are not kept: the last read finds them, or finds that they have come right.
-    pub fn step_over(&mut self, result: StepResult) {
-        if result.step == StepId::Verify {
-            // That one is the machine's own: nobody else says that it is over.
-            return;
+    /// A step's leftovers are not asked for: the last read finds them, or finds that they have come right.
+    pub fn step_over(&mut self, step: StepId) {
+        // Verifying is the machine's own: nobody else says that it is over.
+        if step != StepId::Verify {
+            self.steps.insert(step, Progress::Over);
         }
-        self.states.insert(result.step, result.state);
     }
 
     pub fn command_over(&mut self, index: usize, leftovers: Vec<Leftover>) {
         if let Some(command) = self.commands.get_mut(index) {
-            command.over = true;
+            command.progress = Progress::Over;
         }
         self.reported.extend(leftovers);
     }
 
     /// What reading steps 3 to 7 has shown. Without need they are over at once.
     pub fn assessed(&mut self, needed: bool) {
-        self.assessing = false;
-        self.needed = Some(needed);
+        self.need = Need::Known(needed);
     }
 
     /// Nothing but the first step begins before `until`: to stop a fault is safe and urgent, whatever made keepers die.
@@ -179,22 +179,23 @@ impl Recovering {
                     None => continue,
                 }
             }
-            if stage[0] == StepId::Drain && self.needed.is_none() {
-                if self.assessing {
-                    return Vec::new();
+            if stage[0] == StepId::Drain {
+                match self.need {
+                    Need::NotAsked => {
+                        self.need = Need::Asked;
+                        return vec![Next::Assess];
+                    }
+                    Need::Asked => return Vec::new(),
+                    Need::Known(_) => {}
                 }
-                self.assessing = true;
-                return vec![Next::Assess];
             }
             return self.begin(stage);
         }
-        match self.states[&StepId::Verify] {
-            StepState::Later => {
-                self.states.insert(StepId::Verify, StepState::Waiting);
-                vec![Next::Verify]
-            }
-            _ => Vec::new(),
+        if self.is_verifying() {
+            return Vec::new();
         }
+        self.steps.insert(StepId::Verify, Progress::Begun);
+        vec![Next::Verify]
     }
 
     /// Commands that follow a stage run one by one; `None` when all of them are over.
@@ -203,19 +204,19 @@ impl Recovering {
             .commands
             .iter_mut()
             .enumerate()
-            .find(|(_, c)| stage.contains(&c.after) && !c.over)?;
-        if command.begun {
+            .find(|(_, c)| stage.contains(&c.after) && c.progress != Progress::Over)?;
+        if command.progress == Progress::Begun {
             return Some(Vec::new());
         }
-        command.begun = true;
+        command.progress = Progress::Begun;
         Some(vec![Next::Command(index)])
     }
 
     fn begin(&mut self, stage: &[StepId]) -> Vec<Next> {
         let mut begun = Vec::new();
         for step in stage {
-            if self.states[step] == StepState::Later {
-                self.states.insert(*step, StepState::Working);
+            if self.steps[step] == Progress::Later {
+                self.steps.insert(*step, Progress::Begun);
                 begun.push(Next::Step(*step));
             }
         }
@@ -224,7 +225,7 @@ impl Recovering {
 
     /// Whether steps 3 to 7 have anything to put back. Unknown counts as yes.
     pub fn needed(&self) -> bool {
-        self.needed.unwrap_or(true)
+        self.need != Need::Known(false)
     }
 }
 
@@ -233,7 +234,7 @@ mod tests {
     use super::*;
     use crate::{drill::schedule::tests::drill, model::time::Span};
 
-    fn run(needed: bool, fail: Option<StepId>) -> Vec<String> {
+    fn run(needed: bool) -> Vec<String> {
         let mut playbook = drill(vec![]).recovery;
         playbook.commands.push(crate::model::playbook::Command {
             name: crate::model::ids::CommandName::new("warm").unwrap(),
@@ -258,26 +259,15 @@ mod tests {
                     Next::Assess => r.assessed(needed),
                     Next::Command(i) => r.command_over(i, vec![]),
                     Next::Verify => {}
-                    Next::Step(step) => {
-                        let state = if fail == Some(step) {
-                            StepState::Failed
-                        } else {
-                            StepState::Done
-                        };
-                        r.step_over(StepResult {
-                            step,
-                            state,
-                            leftovers: vec![],
-                        });
-                    }
+                    Next::Step(step) => r.step_over(step),
                 }
             }
         }
     }
 
     #[test]
-    fn the_order_is_fixed_and_a_failed_step_never_stops_the_rest() {
-        let order = run(true, None);
+    fn the_order_is_fixed_whatever_there_is_to_put_back() {
+        let order = run(true);
         assert_eq!(
             order,
             [
@@ -293,9 +283,7 @@ mod tests {
                 "[Verify]"
             ]
         );
-        for step in StepId::ALL {
-            assert_eq!(run(true, Some(step)), order);
-        }
+        assert_eq!(run(false), order);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::{
     recovery::{self, Repair, Scene, StepEnd},
 };
 use crate::{
-    drill::{Input, StepResult},
+    drill::Input,
     model::{
         event::Body,
         recovery::{Certainty, Leftover, StepId, StepReport, StepState},
@@ -57,12 +57,8 @@ impl Engine {
         for fault in gone {
             self.fault_gone(fault);
         }
-        self.may_remain(step, leftovers.clone());
-        self.feed(Input::StepOver(StepResult {
-            step,
-            state,
-            leftovers,
-        }));
+        self.may_remain(step, leftovers);
+        self.feed(Input::StepOver(step));
     }
 
     /// A step waits only for targets that do not answer: what it could not read back is a leftover until it is.

@@ -1,7 +1,7 @@
 //! What the machine is told.
 
 use crate::{
-    drill::{order::StepResult, verifying::Missing},
+    drill::verifying::Missing,
     model::{
         event::GuardState,
         ids::FaultId,
@@ -53,8 +53,8 @@ pub enum Input {
     Recover(Cause),
     /// The commander wants a longer baseline.
     Extend(Span),
-    /// A recovery step is over.
-    StepOver(StepResult),
+    /// A recovery step is over, well or not.
+    StepOver(StepId),
     /// A recovery step waits only for targets that do not answer: later steps may begin before it is over.
     GoOn(StepId),
     /// A command of the playbook is over.

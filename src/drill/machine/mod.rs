@@ -57,12 +57,20 @@ enum State {
     },
     Running {
         began: Moment,
-        begun: Vec<bool>,
-        ended: Vec<bool>,
+        /// One a slot of the schedule.
+        slots: Vec<SlotState>,
     },
     Recovering(Recovering),
     Verifying(Verifying),
     Closed,
+}
+
+/// How far a step of the drill is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SlotState {
+    Later,
+    Going,
+    Over,
 }
 
 /// Whether someone would stop the faults if the keeper died.

@@ -87,11 +87,11 @@ impl Machine {
         match (&mut self.state, input) {
             (
                 State::Recovering(r) | State::Verifying(Verifying { recovering: r, .. }),
-                Input::StepOver(result),
+                Input::StepOver(step),
             ) => {
-                let faults = result.step == StepId::Faults;
+                let faults = step == StepId::Faults;
                 let tell = faults && !r.is_over(StepId::Faults) && r.cause.is_abort();
-                r.step_over(result);
+                r.step_over(step);
                 let mut effects = if faults { self.faults_gone(now) } else { Vec::new() };
                 effects.extend(tell.then_some(Effect::Notify { left: Vec::new() }));
                 effects.extend(self.advance(now));

@@ -1,7 +1,7 @@
 //! Running: steps begin and end by the schedule, and the guard may end them all.
 
 use super::{
-    Deadman, Machine, State,
+    Deadman, Machine, SlotState, State,
     effect::{Effect, Effects},
 };
 use crate::model::{
@@ -17,45 +17,46 @@ const NO_DEADMAN: Span = Span::seconds(15);
 impl Machine {
     /// Begins and ends the steps whose time has come.
     pub(super) fn run_steps(&mut self, now: Moment) -> Effects {
-        if let Some(cause) = self.is_unguarded(now) {
+        if let Some(cause) = self.lost_deadman(now) {
             return self.recover(cause, now);
         }
-        let State::Running { began, begun, ended } = &mut self.state else {
+        let State::Running { began, slots } = &mut self.state else {
             return Vec::new();
         };
         let mut effects = Vec::new();
         // Ends first: a step that follows another begins on a system without the earlier fault.
         for (i, slot) in self.schedule.slots.iter().enumerate() {
-            if begun[i] && !ended[i] && now >= *began + slot.end {
-                ended[i] = true;
+            if slots[i] == SlotState::Going && now >= *began + slot.end {
+                slots[i] = SlotState::Over;
                 let made = slot.breaks && self.purpose.injects();
                 effects.extend(made.then_some(Effect::StopStep { step: i }));
                 effects.push(Effect::Emit(Body::StepEnded { step: i }));
             }
         }
         for (i, slot) in self.schedule.slots.iter().enumerate() {
-            if !begun[i] && now >= *began + slot.start {
-                begun[i] = true;
+            if slots[i] == SlotState::Later && now >= *began + slot.start {
+                slots[i] = SlotState::Going;
                 // From here on a fault may exist, whatever becomes of the injection. A rehearsal makes none, and puts
                 // back as if it had.
                 self.touched |= slot.breaks;
                 effects.push(Effect::Inject { step: i });
             }
         }
-        if ended.iter().all(|e| *e) {
+        if slots.iter().all(|s| *s == SlotState::Over) {
             effects.extend(self.recover(Cause::Finished, now));
         }
         effects
     }
 
-    /// Nothing is injected while nobody stands by, and nothing stays injected for long.
-    fn is_unguarded(&self, now: Moment) -> Option<Cause> {
-        let (Deadman::Lost { since }, State::Running { began, begun, .. }) = (self.deadman, &self.state)
-        else {
+    /// Whether the run cannot go on without its deadman: nothing is injected while nobody stands by, and nothing stays injected
+    /// for long.
+    fn lost_deadman(&self, now: Moment) -> Option<Cause> {
+        let (Deadman::Lost { since }, State::Running { began, slots }) = (self.deadman, &self.state) else {
             return None;
         };
-        let mut slots = self.schedule.slots.iter().zip(begun);
-        let breaks_now = slots.any(|(slot, begun)| slot.breaks && !begun && now >= *began + slot.start);
+        let mut later = self.schedule.slots.iter().zip(slots);
+        let breaks_now = later
+            .any(|(slot, state)| slot.breaks && *state == SlotState::Later && now >= *began + slot.start);
         let without = now.since(since);
         (breaks_now || without >= NO_DEADMAN).then_some(Cause::DeadmanLost { ms: without.0 })
     }

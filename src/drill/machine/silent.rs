@@ -1,7 +1,7 @@
 //! Preflight, baseline and armed: nothing has been touched, and a refusal ends the run.
 
 use super::{
-    Deadman, Machine, Silence, State,
+    Deadman, Machine, Silence, SlotState, State,
     effect::{Effect, Effects, phase},
 };
 use crate::{
@@ -113,11 +113,9 @@ impl Machine {
         if !(self.deadman == Deadman::StandsBy && matches!(self.state, State::Armed { .. })) {
             return Vec::new();
         }
-        let n = self.schedule.slots.len();
         self.state = State::Running {
             began: now,
-            begun: vec![false; n],
-            ended: vec![false; n],
+            slots: vec![SlotState::Later; self.schedule.slots.len()],
         };
         let mut effects = vec![
             phase(Phase::Running, Some(now + self.schedule.total())),

@@ -175,19 +175,12 @@ fn a_silent_target_holds_up_no_later_step_but_the_words_faults_gone() {
     let effects = m.step(Input::Assessed { needed: true }, at(67));
     assert!(!faults_gone(&effects) && m.fault_may_be_live());
     // Its time is up: people are told, once.
-    let failed = |state| {
-        Input::StepOver(StepResult {
-            step: StepId::Faults,
-            state,
-            leftovers: vec![],
-        })
-    };
-    let effects = m.step(failed(StepState::Failed), at(85));
+    let effects = m.step(over(StepId::Faults), at(85));
     assert!(!faults_gone(&effects));
     assert!(effects.iter().any(|e| matches!(e, Effect::Notify { .. })));
     // At last it answers.
     m.step(Input::FaultGone(fault()), at(90));
-    let effects = m.step(failed(StepState::Done), at(90));
+    let effects = m.step(over(StepId::Faults), at(90));
     assert!(faults_gone(&effects));
     assert!(!effects.iter().any(|e| matches!(e, Effect::Notify { .. })));
 }

@@ -9,7 +9,7 @@ mod purposes;
 
 use super::{Effect, Input, Machine};
 use crate::drill::{
-    Missing, StepResult,
+    Missing,
     schedule::{
         Schedule,
         tests::{drill, step},
@@ -22,7 +22,7 @@ use crate::model::{
     ids::{FaultId, InstanceName, RunId, StepName},
     phase::{Cause, Phase},
     plan::Purpose,
-    recovery::{Certainty, Leftover, Milestone, Recovered, StepId, StepState},
+    recovery::{Certainty, Leftover, Milestone, Recovered, StepId},
     sample::Reading,
     sheet::{Hypothesis, Verdict},
     time::{Moment, Span},
@@ -74,11 +74,7 @@ fn guard(health: Health) -> Input {
 }
 
 fn over(step: StepId) -> Input {
-    Input::StepOver(StepResult {
-        step,
-        state: StepState::Done,
-        leftovers: vec![],
-    })
+    Input::StepOver(step)
 }
 
 fn asked() -> Input {
