@@ -228,7 +228,7 @@ fn one_demo() -> Duration {
     });
     console.leave();
     let ended = Command::new(BINARY)
-        .args(["recover", "--all"])
+        .arg("recover")
         .env("ALLCLEAR_STATE_DIR", home.path().join("state"))
         .env("XDG_RUNTIME_DIR", home.path())
         .stdin(Stdio::null())

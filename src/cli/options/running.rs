@@ -118,9 +118,6 @@ pub struct Attach {
 pub struct Recover {
     /// The run [default: every run that has left something]
     pub run: Option<String>,
-    /// Every run that has left something
-    #[arg(long, conflicts_with = "run")]
-    pub all: bool,
 }
 
 /// `smoke`

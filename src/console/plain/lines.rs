@@ -235,12 +235,8 @@ impl<W: Write> Plain<W> {
             "NO ANSWER from the keeper; type elsewhere:",
             "守护进程无应答; 请另开终端输入:",
         );
-        let run = self
-            .view
-            .header
-            .as_ref()
-            .map_or("--all".to_owned(), |h| h.run.to_string());
-        let line = format!("{words} allclear recover {run}");
+        let run = self.view.header.as_ref().map(|h| format!(" {}", h.run));
+        let line = format!("{words} allclear recover{}", run.unwrap_or_default());
         self.say(&line)
     }
 }
