@@ -9,7 +9,10 @@ use std::{process::ExitCode, sync::atomic::Ordering::SeqCst, time::Duration};
 
 use allclear::{
     engine::Begin,
-    model::event::{Body, Health},
+    model::{
+        event::{Body, Health},
+        exit::Exit,
+    },
 };
 use serde_json::{Value, json};
 use stand::{Engine, Services, bound, plan, spread};
@@ -77,8 +80,9 @@ async fn one(breaks: Breaks, number: u64) -> Took {
         .await;
     let outcome = engine.outcome.await.expect("the engine");
     assert_eq!(
-        outcome.exit, 3,
-        "aborted by the guard, and all clear: {outcome:?}"
+        outcome.exit,
+        Exit::Aborted,
+        "by the guard, and all clear: {outcome:?}"
     );
     let stopped = world.emptied.lock().await.expect("every rule is gone");
     Took {

@@ -2,6 +2,8 @@
 
 use std::process::{Command, Output};
 
+use allclear::model::exit::Exit;
+
 fn allclear(args: &[&str]) -> Output {
     let home = tempfile::tempdir().expect("a directory");
     Command::new(env!("CARGO_BIN_EXE_allclear"))
@@ -68,6 +70,22 @@ fn no_command_is_left_out_of_the_help_that_is_looked_at() {
             "{name} has no snapshot"
         );
     }
+}
+
+#[test]
+fn the_help_and_the_readme_tell_the_same_exit_codes_and_their_order() {
+    let (help, readme) = (said(&["--help"]), include_str!("../README.md"));
+    for exit in Exit::ALL {
+        let (code, meaning) = (exit.code(), exit.meaning());
+        let in_help = format!("\n  {code:>3}  {meaning}\n");
+        let in_readme = format!("\n| {code} | {meaning} |\n");
+        assert!(help.contains(&in_help), "{in_help}");
+        assert!(readme.contains(&in_readme), "{in_readme}");
+    }
+    let mut worst_first = Exit::ALL;
+    worst_first.sort_unstable_by_key(|exit| std::cmp::Reverse(*exit));
+    let order = worst_first.map(|exit| exit.to_string()).join(" > ");
+    assert!(readme.contains(&order), "{order}");
 }
 
 #[test]

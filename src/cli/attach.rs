@@ -6,12 +6,13 @@ use super::{
     options::{Attach, Common},
     watch::{self, Look},
 };
+use crate::model::exit::Exit;
 
-pub fn attach(common: &Common, args: &Attach) -> Result<u8, Failure> {
+pub fn attach(common: &Common, args: &Attach) -> Result<Exit, Failure> {
     let context = Context::open(common)?;
     let (run, dir) = context.state()?.find(&args.run)?;
     let mut look = Look::new(&context, common, args.looking.plain);
     look.read_only = args.read_only;
     let seen = watch::watch(&dir, &run, look)?;
-    Ok(watch::code(&seen, &run, false, false))
+    Ok(watch::code(&seen, &run, look, false))
 }

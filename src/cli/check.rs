@@ -6,12 +6,11 @@ use super::{
     options::{Check, Common},
 };
 use crate::{
-    drill::outcome::exit,
-    model::environment::Environment,
+    model::{environment::Environment, exit::Exit},
     spec::{self, Diagnostics},
 };
 
-pub fn check(common: &Common, args: &Check) -> Result<u8, Failure> {
+pub fn check(common: &Common, args: &Check) -> Result<Exit, Failure> {
     let context = Context::open(common)?;
     let environment = match &args.env {
         Some(name) => Some(context.environment(Some(name))?),
@@ -21,7 +20,7 @@ pub fn check(common: &Common, args: &Check) -> Result<u8, Failure> {
     for asked in &args.drills {
         errors += check_one(&context, asked, environment.as_ref(), args.json)?;
     }
-    Ok(if errors == 0 { exit::HELD } else { exit::USAGE })
+    Ok(if errors == 0 { Exit::Held } else { Exit::Usage })
 }
 
 fn check_one(

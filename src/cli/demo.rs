@@ -16,6 +16,7 @@ use super::{
 use crate::{
     model::{
         drill::{Action, Drill},
+        exit::Exit,
         plan::Purpose,
         time::Span,
     },
@@ -25,26 +26,24 @@ use crate::{
 /// The drill that is shown.
 const DRILL: &str = "coupon-slow";
 
-pub fn demo(common: &Common, args: &Demo) -> Result<u8, Failure> {
+pub fn demo(common: &Common, args: &Demo) -> Result<Exit, Failure> {
     let context = Context::open(common)?;
-    let state = context.state()?;
     let mut loaded = context.drill(DRILL)?;
     shorten(&mut loaded.drill, args.quick);
     let mut look = Look::new(&context, common, args.looking.plain);
     look.owns = look.plain;
     look.coach = true;
     // Kept until the end: when this end of the pipe goes, the shop closes after the run.
-    let shop = Shop::open(args, state.path())?;
+    let shop = Shop::open(args, context.state()?.path())?;
     let environment = range_environment::environment(&shop.endpoints)?;
     let wanted = Wanted {
         purpose: Purpose::Demo,
         attended: !look.plain,
     };
     let started = start::start(&context, loaded, environment, wanted)?;
-    let dir = state.run_dir(&started.run);
-    let seen = watch::watch(&dir, &started.run, look)?;
+    let exit = watch::to_the_end(&context, &started, look, false);
     drop(shop);
-    Ok(watch::code(&seen, &started.run, false, look.owns))
+    exit
 }
 
 /// The demo's times: windows of a second, so that a minute of baseline is enough to judge by.

@@ -2,7 +2,7 @@
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
-use crate::{drill::outcome::exit, journal::StateError, spec::Diagnostics};
+use crate::{journal::StateError, model::exit::Exit, spec::Diagnostics};
 
 /// A command that did not do what it was asked.
 #[derive(Debug)]
@@ -11,7 +11,7 @@ pub enum Failure {
     Files(Box<Diagnostics>),
     /// A wrong argument, or something that is not there.
     Usage(String),
-    /// The run was refused; nothing was touched.
+    /// It was refused; nothing was touched.
     Refused(String),
     /// Nobody knows how it ended.
     Lost(String),
@@ -24,15 +24,15 @@ impl Failure {
     }
 
     /// Says what went wrong, on standard error, and gives the exit code.
-    pub fn report(&self) -> u8 {
+    pub fn report(&self) -> Exit {
         let (text, code) = match self {
             Failure::Files(all) => {
                 eprint!("{}", shown(all));
-                return exit::USAGE;
+                return Exit::Usage;
             }
-            Failure::Usage(text) => (text, exit::USAGE),
-            Failure::Refused(text) => (text, exit::REFUSED),
-            Failure::Lost(text) => (text, exit::REMAINS),
+            Failure::Usage(text) => (text, Exit::Usage),
+            Failure::Refused(text) => (text, Exit::Refused),
+            Failure::Lost(text) => (text, Exit::Remains),
         };
         eprintln!("allclear: {text}");
         code

@@ -7,9 +7,12 @@ use super::{
     error::Failure,
     options::{Common, Export},
 };
-use crate::report::{self, Destination};
+use crate::{
+    model::exit::Exit,
+    report::{self, Destination},
+};
 
-pub fn export(common: &Common, args: &Export) -> Result<u8, Failure> {
+pub fn export(common: &Common, args: &Export) -> Result<Exit, Failure> {
     let context = Context::open(common)?;
     let (run, dir) = context.state()?.find(&args.run)?;
     let out = args
@@ -28,5 +31,5 @@ pub fn export(common: &Common, args: &Export) -> Result<u8, Failure> {
         out.display(),
         manifest.files.len()
     );
-    Ok(0)
+    Ok(Exit::Held)
 }

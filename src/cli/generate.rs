@@ -7,9 +7,12 @@ use super::{
     error::Failure,
     options::{Completions, Schema, SchemaFile},
 };
-use crate::spec::{self, Kind};
+use crate::{
+    model::exit::Exit,
+    spec::{self, Kind},
+};
 
-pub fn schema(args: &Schema) -> Result<u8, Failure> {
+pub fn schema(args: &Schema) -> Result<Exit, Failure> {
     let kind = match args.file {
         SchemaFile::Drill => Kind::Drill,
         SchemaFile::Dashboard => Kind::Dashboard,
@@ -19,22 +22,22 @@ pub fn schema(args: &Schema) -> Result<u8, Failure> {
         "{}",
         serde_json::to_string_pretty(&spec::schema(kind)).map_err(Failure::usage)?
     );
-    Ok(0)
+    Ok(Exit::Held)
 }
 
-pub fn completions(args: &Completions) -> Result<u8, Failure> {
+pub fn completions(args: &Completions) -> Result<Exit, Failure> {
     let all = command();
     // What only allclear itself starts is nothing to offer.
     let mut offered = clap::Command::new("allclear")
         .args(all.get_arguments().cloned())
         .subcommands(shown(&all).cloned());
     clap_complete::generate(args.shell, &mut offered, "allclear", &mut io::stdout());
-    Ok(0)
+    Ok(Exit::Held)
 }
 
-pub fn man() -> Result<u8, Failure> {
+pub fn man() -> Result<Exit, Failure> {
     io::stdout().write_all(&man_page()?)?;
-    Ok(0)
+    Ok(Exit::Held)
 }
 
 /// One page for all commands: each a section of its own, with its options.

@@ -9,10 +9,9 @@ use super::{
     replay,
 };
 use crate::{
-    drill::outcome::exit,
     engine, journal,
     judge::{self, parse_case},
-    model::sheet::Verdict,
+    model::{exit::Exit, sheet::Verdict},
 };
 
 /// A case with the most windows that the judge takes fits in.
@@ -21,7 +20,7 @@ const MAX_LINE: u64 = 64 << 20;
 /// Cases that are judged together: enough for all cores, few enough for a stream to flow.
 const BATCH: usize = 512;
 
-pub fn judge(common: &Common, args: &Judge) -> Result<u8, Failure> {
+pub fn judge(common: &Common, args: &Judge) -> Result<Exit, Failure> {
     match &args.series {
         Some(path) if path.as_os_str() == "-" => series(io::stdin().lock()),
         Some(path) => {
@@ -34,9 +33,9 @@ pub fn judge(common: &Common, args: &Judge) -> Result<u8, Failure> {
 }
 
 /// One case a line in, one verdict a line out, in order. A bad line gets an error in its place.
-fn series(mut input: impl BufRead) -> Result<u8, Failure> {
+fn series(mut input: impl BufRead) -> Result<Exit, Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
-    let mut worst = exit::HELD;
+    let mut worst = Exit::Held;
     let mut number = 0;
     loop {
         let batch = read_batch(&mut input)?;
@@ -51,11 +50,11 @@ fn series(mut input: impl BufRead) -> Result<u8, Failure> {
             }
             match judged {
                 Ok((text, verdict)) => {
-                    worst = worse(worst, verdict);
+                    worst = worst.max(verdict.into());
                     writeln!(out, "{text}")?;
                 }
                 Err(why) => {
-                    worst = exit::USAGE;
+                    worst = worst.max(Exit::Usage);
                     writeln!(out, "{}", serde_json::json!({ "line": number, "error": why }))?;
                 }
             }
@@ -108,26 +107,16 @@ fn judge_line(line: &str) -> Judged {
     Ok((judged.to_json(case.id.as_ref()).to_string(), judged.verdict))
 }
 
-fn worse(worst: u8, verdict: Verdict) -> u8 {
-    match verdict {
-        _ if worst == exit::USAGE => worst,
-        Verdict::Unexpected => exit::FINDINGS,
-        Verdict::AsExpected => worst,
-        _ if worst == exit::FINDINGS => worst,
-        _ => exit::UNDECIDED,
-    }
-}
-
 /// Judges a run again, from the windows that it recorded, and says where that differs from what the run said.
-fn again(common: &Common, args: &Judge) -> Result<u8, Failure> {
+fn again(common: &Common, args: &Judge) -> Result<Exit, Failure> {
     let context = Context::open(common)?;
     let record = replay::record(&context, &args.run)?;
     let plan = record.dir().plan()?;
     let history = journal::read(record.dir())?;
     let judged = engine::rejudge(&plan, &history).map_err(Failure::usage)?;
-    let mut code = exit::HELD;
+    let mut worst = Exit::Held;
     for row in &judged.rows {
-        code = worse(code, row.verdict);
+        worst = worst.max(row.verdict.into());
         if args.json {
             println!("{}", serde_json::to_string(row).map_err(Failure::usage)?);
             continue;
@@ -151,5 +140,5 @@ fn again(common: &Common, args: &Judge) -> Result<u8, Failure> {
             row.reason.en()
         );
     }
-    Ok(code)
+    Ok(worst)
 }

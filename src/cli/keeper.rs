@@ -18,11 +18,11 @@ use crate::{
         self, Entry, KeeperError, READY,
         deadman::{self, Failed, Watched},
     },
-    model::{event::Outcome, phase::Cause, said::said},
+    model::{event::Outcome, exit::Exit, phase::Cause, said::said},
 };
 
 /// Keeps a run to its end.
-pub fn keeper(state_dir: Option<std::path::PathBuf>, args: &Keeper) -> Result<u8, Failure> {
+pub fn keeper(state_dir: Option<std::path::PathBuf>, args: &Keeper) -> Result<Exit, Failure> {
     // Fails only for a group leader, which has a session of its own already.
     let _ = setsid();
     let run = RunDir::at(&args.run_dir);
@@ -39,21 +39,21 @@ pub fn keeper(state_dir: Option<std::path::PathBuf>, args: &Keeper) -> Result<u8
     };
     match keep(state_dir, &run, entry, say_ready) {
         Ok(Some(outcome)) => Ok(outcome.exit),
-        Ok(None) => Ok(0),
+        Ok(None) => Ok(Exit::Held),
         Err(error) => {
             tracing::error!(%error, "not begun");
             // The console reads it on the pipe; without one nobody does.
             let _ = writeln!(io::stdout(), "{}", error.to_string().replace('\n', " "));
-            Ok(crate::drill::outcome::exit::REFUSED)
+            Ok(Exit::Refused)
         }
     }
 }
 
 /// Watches the keeper, and becomes it when it is lost.
-pub fn deadman(state_dir: Option<std::path::PathBuf>, args: &Deadman) -> Result<u8, Failure> {
+pub fn deadman(state_dir: Option<std::path::PathBuf>, args: &Deadman) -> Result<Exit, Failure> {
     let run = RunDir::at(&args.run_dir);
     match deadman::watch(args.keeper)? {
-        Watched::Over => Ok(0),
+        Watched::Over => Ok(Exit::Held),
         Watched::Lost(cause) => {
             // A full or read-only disk takes the log, never the recovery.
             let _log = log_to(&run).ok();
@@ -62,7 +62,7 @@ pub fn deadman(state_dir: Option<std::path::PathBuf>, args: &Deadman) -> Result<
             loop {
                 wait_until_free(&run, args.keeper);
                 let error = match keep(state_dir.clone(), &run, Entry::TakeOver(cause.clone()), || {}) {
-                    Ok(_) => return Ok(0),
+                    Ok(_) => return Ok(Exit::Held),
                     Err(error) => error,
                 };
                 match deadman::failed(&run, &error, args.keeper) {

@@ -1,23 +1,18 @@
 //! The wire as the console sees it: one keeper, and the next one if that dies.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use tokio::time::{Instant, sleep};
 
-use super::start::who;
+use super::identity::who;
 use crate::{
     console::{Ask, Incoming, Link},
     journal::{self, RunDir},
+    keeper::{NEXT_KEEPER, TRY_AGAIN},
     model::{event::Body, time::Span},
     view::RunView,
     wire::{Attach, Client, FromKeeper, ToKeeper},
 };
-
-/// How long another keeper is waited for when one is lost: the deadman needs five seconds to be sure.
-const NEXT_KEEPER: Span = Span::seconds(20);
-
-/// How often the socket is tried.
-const AGAIN: Duration = Duration::from_millis(200);
 
 /// A console's way to the keepers of one run.
 pub struct KeeperLink {
@@ -101,7 +96,7 @@ impl Link for KeeperLink {
                             let how = "no keeper answers: `allclear recover` puts everything back";
                             return Some(Incoming::Lost(format!("{error}; {how}")));
                         }
-                        sleep(AGAIN).await;
+                        sleep(TRY_AGAIN.into()).await;
                     }
                 }
                 continue;

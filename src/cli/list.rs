@@ -8,8 +8,9 @@ use super::{
     options::{Common, List},
     shipped,
 };
+use crate::model::exit::Exit;
 
-pub fn list(common: &Common, args: &List) -> Result<u8, Failure> {
+pub fn list(common: &Common, args: &List) -> Result<Exit, Failure> {
     let context = Context::open(common)?;
     let mut asked: Vec<String> = std::fs::read_dir("expectations")
         .into_iter()
@@ -49,5 +50,5 @@ pub fn list(common: &Common, args: &List) -> Result<u8, Failure> {
             Err(_) => println!("{one:<22} has errors: allclear check {one}"),
         }
     }
-    Ok(0)
+    Ok(Exit::Held)
 }

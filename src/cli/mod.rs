@@ -13,6 +13,7 @@ mod demo;
 mod error;
 mod export;
 mod generate;
+mod identity;
 mod judge;
 mod keeper;
 mod kubeconfig;
@@ -41,14 +42,13 @@ use clap::{CommandFactory, Parser};
 pub use options::{Cli, Command};
 
 use self::error::Failure;
+use crate::model::exit::Exit;
 
 /// Runs the command line and gives the exit code.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    match dispatch(cli) {
-        Ok(code) => ExitCode::from(code),
-        Err(failure) => ExitCode::from(failure.report()),
-    }
+    let exit = dispatch(cli).unwrap_or_else(|failure| failure.report());
+    ExitCode::from(exit.code())
 }
 
 /// The command line as data: for completions, the man page and tests.
@@ -56,7 +56,7 @@ pub fn command() -> clap::Command {
     Cli::command()
 }
 
-fn dispatch(cli: Cli) -> Result<u8, Failure> {
+fn dispatch(cli: Cli) -> Result<Exit, Failure> {
     let common = cli.common;
     if !cli.command.is_internal() {
         owed::say_what_is_owed(&common, &cli.command);

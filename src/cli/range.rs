@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     journal::{KeeperLock, RunDir},
+    model::exit::Exit,
     range::{Options, Ports, Range},
 };
 
@@ -27,14 +28,14 @@ const LONGEST_RUN: Duration = Duration::from_secs(3600);
 /// Looks in a row that find no keeper: between a keeper that died and the one that takes over there is none.
 const ALONE: u32 = 6;
 
-pub fn range(_common: &Common, args: &Args) -> Result<u8, Failure> {
+pub fn range(_common: &Common, args: &Args) -> Result<Exit, Failure> {
     match &args.action {
         RangeAction::Up(up) => self::up(up),
         RangeAction::Status(status) => self::status(status),
     }
 }
 
-fn up(args: &RangeUp) -> Result<u8, Failure> {
+fn up(args: &RangeUp) -> Result<Exit, Failure> {
     let options = Options {
         ports: if args.free_ports {
             Ports::Ephemeral
@@ -54,7 +55,7 @@ fn up(args: &RangeUp) -> Result<u8, Failure> {
         say(&range, args)?;
         until_told(args.while_run_in.as_deref()).await?;
         range.shutdown().await;
-        Ok(0)
+        Ok(Exit::Held)
     })
 }
 
@@ -124,7 +125,7 @@ fn any_kept(runs: &Path) -> bool {
         .any(|e| matches!(KeeperLock::holder(&RunDir::at(e.path())), Ok(Some(_))))
 }
 
-fn status(args: &RangeStatus) -> Result<u8, Failure> {
+fn status(args: &RangeStatus) -> Result<Exit, Failure> {
     let url = format!("http://127.0.0.1:{}/range/status", args.port);
     let _ = rustls::crypto::ring::default_provider().install_default();
     let answer: Result<serde_json::Value, reqwest::Error> = super::runtime()?.block_on(async {
@@ -147,5 +148,5 @@ fn status(args: &RangeStatus) -> Result<u8, Failure> {
         serde_json::to_string(&status)
     };
     println!("{}", text.map_err(Failure::usage)?);
-    Ok(0)
+    Ok(Exit::Held)
 }

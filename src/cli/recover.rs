@@ -8,20 +8,13 @@ use super::{
     watch::{self, Look, Seen},
 };
 use crate::{
-    drill::outcome::exit,
     journal::{self, Holder, KeeperLock, RunDir, StateDir},
-    keeper,
-    model::{event::Outcome, ids::RunId, recovery::Recovered, time::Span},
+    keeper::{self, NEXT_KEEPER, TRY_AGAIN},
+    model::{event::Outcome, exit::Exit, ids::RunId, recovery::Recovered, time::Span},
     wire,
 };
 
-/// How long a keeper that does not answer, or the next one, is waited for.
-const NEXT_KEEPER: Span = Span::seconds(20);
-
-/// How often it is told again.
-const AGAIN: std::time::Duration = std::time::Duration::from_millis(200);
-
-pub fn recover(common: &Common, args: &Recover) -> Result<u8, Failure> {
+pub fn recover(common: &Common, args: &Recover) -> Result<Exit, Failure> {
     let state = context::state(context::state_dir_of(common))?;
     let runs = match &args.run {
         Some(asked) => vec![state.find(asked)?],
@@ -32,20 +25,19 @@ pub fn recover(common: &Common, args: &Recover) -> Result<u8, Failure> {
             "nothing to recover in {}: every run there is over (--state-dir names another place)",
             state.path().display()
         );
-        return Ok(exit::HELD);
+        return Ok(Exit::Held);
     }
     // One run that cannot be recovered must not keep the others from it.
-    let codes: Vec<u8> = runs
+    let codes = runs
         .into_iter()
         .map(|(run, dir)| match recover_one(common, &state, &run, &dir) {
             Ok(code) => code,
             Err(failure) => {
                 failure.report();
-                exit::REMAINS
+                Exit::Remains
             }
-        })
-        .collect();
-    Ok(exit::worst(&codes))
+        });
+    Ok(Exit::worst(codes))
 }
 
 /// Runs that are not over: those with a keeper, and those that a keeper has left.
@@ -62,15 +54,11 @@ fn open_runs(state: &StateDir) -> Result<Vec<(RunId, RunDir)>, Failure> {
         .collect())
 }
 
-fn recover_one(common: &Common, state: &StateDir, run: &RunId, dir: &RunDir) -> Result<u8, Failure> {
+fn recover_one(common: &Common, state: &StateDir, run: &RunId, dir: &RunDir) -> Result<Exit, Failure> {
     let history = journal::without_readings(dir)?;
     if let Some(outcome) = journal::facts(&history.events).closed {
         println!("run {run} is over: {}; nothing was changed", said(&outcome));
-        return Ok(if outcome.recovered == Recovered::Recovered {
-            exit::HELD
-        } else {
-            exit::REMAINS
-        });
+        return Ok(is_put_back(&outcome));
     }
     super::runtime()?.block_on(set_going(state, run, dir))?;
     let look = Look {
@@ -82,9 +70,8 @@ fn recover_one(common: &Common, state: &StateDir, run: &RunId, dir: &RunDir) -> 
         coloured: false,
     };
     match watch::watch(dir, run, look)? {
-        Seen::Over(outcome) if outcome.recovered == Recovered::Recovered => Ok(exit::HELD),
-        Seen::Over(_) => Ok(exit::REMAINS),
-        Seen::Left => Ok(exit::INTERRUPTED),
+        Seen::Over(outcome) => Ok(is_put_back(&outcome)),
+        Seen::Left => Ok(Exit::Interrupted),
     }
 }
 
@@ -127,7 +114,15 @@ async fn set_going(state: &StateDir, run: &RunId, dir: &RunDir) -> Result<(), Fa
         if Span::from(begin.elapsed()) > NEXT_KEEPER {
             return Err(failure);
         }
-        tokio::time::sleep(AGAIN).await;
+        tokio::time::sleep(TRY_AGAIN.into()).await;
+    }
+}
+
+/// Whether all is back is what counts here, however the drill went.
+fn is_put_back(outcome: &Outcome) -> Exit {
+    match outcome.recovered {
+        Recovered::Recovered => Exit::Held,
+        Recovered::Leftover | Recovered::Unknown => Exit::Remains,
     }
 }
 
@@ -160,5 +155,5 @@ fn said(outcome: &Outcome) -> &'static str {
 
 /// Whether it was a drill that never got as far as its faults. Rehearsals and restores have none.
 fn stopped_early(outcome: &Outcome) -> bool {
-    outcome.hypothesis.is_none() && outcome.exit != exit::HELD
+    outcome.hypothesis.is_none() && outcome.exit != Exit::Held
 }

@@ -13,11 +13,11 @@ use super::{
 use crate::{
     console::{Ask, Incoming, Link},
     journal::{self, RunDir},
-    model::{event::Event, time::Moment},
+    model::{event::Event, exit::Exit, time::Moment},
     report::OpenBundle,
 };
 
-pub fn replay(common: &Common, args: &Replay) -> Result<u8, Failure> {
+pub fn replay(common: &Common, args: &Replay) -> Result<Exit, Failure> {
     if !(args.speed > 0.0 && args.speed.is_finite()) {
         return Err(Failure::usage(
             "--speed takes a number above 0: 20 is twenty times as fast",
@@ -33,7 +33,7 @@ pub fn replay(common: &Common, args: &Replay) -> Result<u8, Failure> {
     let link = Recording::new(history.events, args.speed);
     match watch::shown(&super::runtime()?, link, look) {
         // A record may end in mid-run: it was played to its end all the same.
-        Ok(_) | Err(Failure::Lost(_)) => Ok(0),
+        Ok(_) | Err(Failure::Lost(_)) => Ok(Exit::Held),
         Err(failure) => Err(failure),
     }
 }

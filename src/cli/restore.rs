@@ -1,9 +1,6 @@
 //! `restore`: the playbook alone, in a real incident.
 
-use std::{
-    io::{self, IsTerminal, Write},
-    time::Duration,
-};
+use std::io::{self, IsTerminal, Write};
 
 use unicode_width::UnicodeWidthStr;
 
@@ -16,10 +13,10 @@ use super::{
     watch::{self, Look},
 };
 use crate::{
-    drill::outcome::exit,
     drivers::{Drivers, Patience},
     engine::recovery::{self, Restoring},
     model::{
+        exit::Exit,
         plan::{Plan, Purpose},
         playbook::{Command, How},
         secret::Secrets,
@@ -29,9 +26,9 @@ use crate::{
 };
 
 /// The longest look at everything: in an incident nobody waits for an instance that is gone.
-const LOOK: Duration = Duration::from_secs(15);
+const LOOK: Span = Span::seconds(15);
 
-pub fn restore(common: &Common, args: &Restore) -> Result<u8, Failure> {
+pub fn restore(common: &Common, args: &Restore) -> Result<Exit, Failure> {
     let context = Context::open(common)?;
     let mut loaded = context.drill(&args.drill)?;
     // The playbook alone: no step is run, and no row is judged.
@@ -50,16 +47,14 @@ pub fn restore(common: &Common, args: &Restore) -> Result<u8, Failure> {
         println!("{line}");
     }
     if args.dry_run {
-        return Ok(exit::HELD);
+        return Ok(Exit::Held);
     }
     if !args.yes && !agreed(context.lang)? {
         println!("{}", context.lang.pick("nothing was changed", "未作任何改动"));
-        return Ok(exit::REFUSED);
+        return Ok(Exit::Refused);
     }
     let started = ready.begin()?;
-    let dir = context.state()?.run_dir(&started.run);
-    let seen = watch::watch(&dir, &started.run, look)?;
-    Ok(watch::code(&seen, &started.run, false, look.owns))
+    watch::to_the_end(&context, &started, look, false)
 }
 
 /// Reads how everything stands that the playbook puts back. Changes nothing.
@@ -72,12 +67,12 @@ fn read(plan: &Plan, secrets: &Secrets) -> Result<Restoring, Failure> {
     let drivers = Drivers::with_patience(plan, secrets.clone(), patience)
         .map_err(|e| Failure::Refused(e.to_string()))?;
     super::runtime()?.block_on(async {
-        tokio::time::timeout(LOOK, recovery::read_restoring(plan, &drivers))
+        tokio::time::timeout(LOOK.into(), recovery::read_restoring(plan, &drivers))
             .await
             .map_err(|_| {
-                Failure::Lost(
-                    "not everything could be read in 15 s: `--yes` carries the playbook out without this look".into(),
-                )
+                Failure::Refused(format!(
+                    "not everything could be read in {LOOK}, and nothing was changed: see which address of the environment does not answer, or type it again"
+                ))
             })
     })
 }

@@ -7,18 +7,18 @@ use super::{
     start::{self, Wanted},
     watch::{self, Look},
 };
-use crate::model::plan::Purpose;
+use crate::model::{exit::Exit, plan::Purpose};
 
-pub fn run(common: &Common, args: &Run) -> Result<u8, Failure> {
+pub fn run(common: &Common, args: &Run) -> Result<Exit, Failure> {
     with_purpose(common, args, Purpose::Drill)
 }
 
 /// Everything of a run without the fault, so that a wrong name in the playbook is found before the accident.
-pub fn rehearse(common: &Common, args: &Run) -> Result<u8, Failure> {
+pub fn rehearse(common: &Common, args: &Run) -> Result<Exit, Failure> {
     with_purpose(common, args, Purpose::Rehearsal)
 }
 
-fn with_purpose(common: &Common, args: &Run, purpose: Purpose) -> Result<u8, Failure> {
+fn with_purpose(common: &Common, args: &Run, purpose: Purpose) -> Result<Exit, Failure> {
     let context = Context::open(common)?;
     let mut loaded = context.drill(&args.drill)?;
     if let Some(baseline) = args.baseline {
@@ -33,7 +33,5 @@ fn with_purpose(common: &Common, args: &Run, purpose: Purpose) -> Result<u8, Fai
         attended: !look.plain,
     };
     let started = start::start(&context, loaded, environment, wanted)?;
-    let dir = context.state()?.run_dir(&started.run);
-    let seen = watch::watch(&dir, &started.run, look)?;
-    Ok(watch::code(&seen, &started.run, args.allow_undecided, look.owns))
+    watch::to_the_end(&context, &started, look, args.allow_undecided)
 }

@@ -8,10 +8,13 @@ use super::{
 };
 use crate::{
     journal::RunSummary,
-    model::text::{Lang, Word},
+    model::{
+        exit::Exit,
+        text::{Lang, Word},
+    },
 };
 
-pub fn runs(common: &Common, args: &Runs) -> Result<u8, Failure> {
+pub fn runs(common: &Common, args: &Runs) -> Result<Exit, Failure> {
     let context = Context::open(common)?;
     let runs = context.state()?.runs()?;
     if runs.is_empty() && !args.json {
@@ -30,7 +33,7 @@ pub fn runs(common: &Common, args: &Runs) -> Result<u8, Failure> {
             println!("{}", line(&run, context.lang));
         }
     }
-    Ok(0)
+    Ok(Exit::Held)
 }
 
 fn line(run: &RunSummary, lang: Lang) -> String {

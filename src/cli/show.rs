@@ -11,6 +11,7 @@ use crate::{
     model::{
         amount::Level,
         event::Header,
+        exit::Exit,
         recovery::Milestone,
         sheet::Verdict,
         text::{Lang, Word},
@@ -21,13 +22,13 @@ use crate::{
 /// How wide the page is: what a terminal has at least.
 const WIDTH: usize = 80;
 
-pub fn show(common: &Common, args: &Show) -> Result<u8, Failure> {
+pub fn show(common: &Common, args: &Show) -> Result<Exit, Failure> {
     let context = Context::open(common)?;
     let (run, dir) = context.state()?.find(&args.run)?;
     let view = view_of(&dir)?;
     if args.json {
         println!("{}", serde_json::to_string(&view).map_err(Failure::usage)?);
-        return Ok(0);
+        return Ok(Exit::Held);
     }
     let Some(header) = &view.header else {
         let words = context.lang.pick(
@@ -35,12 +36,12 @@ pub fn show(common: &Common, args: &Show) -> Result<u8, Failure> {
             "从未打开; 未触碰任何东西",
         );
         println!("{} {run}: {words}", context.lang.pick("run", "演练"));
-        return Ok(0);
+        return Ok(Exit::Held);
     };
     for line in page(&view, header, context.lang) {
         println!("{line}");
     }
-    Ok(0)
+    Ok(Exit::Held)
 }
 
 /// The state of a run from its files.

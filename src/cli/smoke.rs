@@ -8,15 +8,14 @@ use super::{
     options::{Common, Smoke},
     show,
     start::{self, Wanted},
-    watch::{self, Look, Seen},
+    watch::{self, Look},
 };
 use crate::{
-    drill::outcome::exit,
-    model::{ids::RunId, plan::Purpose},
+    model::{exit::Exit, ids::RunId, plan::Purpose},
     report,
 };
 
-pub fn smoke(common: &Common, args: &Smoke) -> Result<u8, Failure> {
+pub fn smoke(common: &Common, args: &Smoke) -> Result<Exit, Failure> {
     let context = Context::open(common)?;
     // All files are read before the first fault: a slip in the last one must not cost the first ones' minutes.
     let mut drills = Vec::new();
@@ -31,11 +30,11 @@ pub fn smoke(common: &Common, args: &Smoke) -> Result<u8, Failure> {
         println!("== {asked}");
         // One that cannot begin ends the series, not the report on those before it.
         match one(&context, loaded, args, look) {
-            Ok((run, code, over)) => {
+            Ok((run, code)) => {
                 codes.push(code);
                 runs.push(run);
                 // What may remain, and a person's wish to stop, end the series: the next drill needs a sound system.
-                if !over || matches!(code, exit::REMAINS | exit::INTERRUPTED) {
+                if matches!(code, Exit::Remains | Exit::Interrupted) {
                     break;
                 }
             }
@@ -48,21 +47,19 @@ pub fn smoke(common: &Common, args: &Smoke) -> Result<u8, Failure> {
     if let Some(path) = &args.junit {
         write_junit(&context, &runs, path, args.allow_undecided)?;
     }
-    Ok(exit::worst(&codes))
+    Ok(Exit::worst(codes))
 }
 
-/// Runs one drill to its end: its run, its code, and whether it is over.
-fn one(context: &Context, loaded: Loaded, args: &Smoke, look: Look) -> Result<(RunId, u8, bool), Failure> {
+/// Runs one drill to its end: its run and its code.
+fn one(context: &Context, loaded: Loaded, args: &Smoke, look: Look) -> Result<(RunId, Exit), Failure> {
     let environment = context.environment(args.env.as_deref())?;
     let wanted = Wanted {
         purpose: Purpose::Smoke,
         attended: false,
     };
     let started = start::start(context, loaded, environment, wanted)?;
-    let dir = context.state()?.run_dir(&started.run);
-    let seen = watch::watch(&dir, &started.run, look)?;
-    let code = watch::code(&seen, &started.run, args.allow_undecided, look.owns);
-    Ok((started.run, code, matches!(seen, Seen::Over(_))))
+    let code = watch::to_the_end(context, &started, look, args.allow_undecided)?;
+    Ok((started.run, code))
 }
 
 fn write_junit(context: &Context, runs: &[RunId], path: &Path, allow_undecided: bool) -> Result<(), Failure> {

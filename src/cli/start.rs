@@ -5,10 +5,10 @@ use std::path::Path;
 use super::{
     context::{self, Context, Loaded},
     error::Failure,
+    identity::who,
     range_environment,
 };
 use crate::{
-    drill::outcome::exit,
     journal::{RunDir, StateDir},
     keeper,
     model::{
@@ -123,28 +123,4 @@ fn new_id(state: &StateDir) -> Result<RunId, Failure> {
     Err(Failure::Refused(
         "the state directory is full of runs: remove old ones".into(),
     ))
-}
-
-/// Who asks, for the journal: a user name (or its number, where none is set), and from where if over ssh.
-pub fn who() -> String {
-    let user = std::env::var("USER")
-        .or_else(|_| std::env::var("LOGNAME"))
-        .unwrap_or_else(|_| format!("uid {}", rustix::process::getuid().as_raw()));
-    let from = std::env::var("SSH_CONNECTION")
-        .ok()
-        .and_then(|c| c.split(' ').next().map(str::to_owned));
-    let text = match from {
-        Some(from) => format!("{user} from {from}"),
-        None => user,
-    };
-    crate::model::text::harmless(&text, 80)
-}
-
-/// The exit code of a run, with undecided rows forgiven if that was asked.
-pub fn code(outcome: &crate::model::event::Outcome, allow_undecided: bool) -> u8 {
-    if allow_undecided && outcome.exit == exit::UNDECIDED {
-        exit::HELD
-    } else {
-        outcome.exit
-    }
 }

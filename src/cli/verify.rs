@@ -1,9 +1,9 @@
 //! `verify`: is a bundle whole and unchanged?
 
 use super::{error::Failure, options::Verify};
-use crate::{drill::outcome::exit, report};
+use crate::{model::exit::Exit, report};
 
-pub fn verify(args: &Verify) -> Result<u8, Failure> {
+pub fn verify(args: &Verify) -> Result<Exit, Failure> {
     let verified = report::verify(&args.bundle).map_err(Failure::usage)?;
     if args.json {
         let problems: Vec<String> = verified.problems.iter().map(ToString::to_string).collect();
@@ -25,5 +25,5 @@ pub fn verify(args: &Verify) -> Result<u8, Failure> {
             println!("{bundle}: {} problem(s)", verified.problems.len());
         }
     }
-    Ok(if verified.ok() { exit::HELD } else { exit::FINDINGS })
+    Ok(if verified.ok() { Exit::Held } else { Exit::Findings })
 }

@@ -11,16 +11,15 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::{context::Context, error::Failure, link::KeeperLink, options::Common};
+use super::{context::Context, error::Failure, link::KeeperLink, options::Common, start::Started};
 use crate::{
     console::{
         self, Colour, End, Link, Options,
         plain::{self, PlainEnd, PlainOptions},
     },
-    drill::outcome::exit,
     journal::{Clock, KeeperLock, RunDir},
     keeper,
-    model::{event::Outcome, ids::RunId, text::Lang, time::Moment},
+    model::{event::Outcome, exit::Exit, ids::RunId, text::Lang, time::Moment},
 };
 
 /// How a run is looked at.
@@ -72,6 +71,18 @@ pub enum Seen {
 
 /// The longest wait for a keeper to tidy up after its last word.
 const TIDYING: Duration = Duration::from_secs(5);
+
+/// Looks at a run that this command has started until it is over or we leave, and says how that ended.
+pub fn to_the_end(
+    context: &Context,
+    started: &Started,
+    look: Look,
+    allow_undecided: bool,
+) -> Result<Exit, Failure> {
+    let dir = context.state()?.run_dir(&started.run);
+    let seen = watch(&dir, &started.run, look)?;
+    Ok(code(&seen, &started.run, look, allow_undecided))
+}
 
 /// Looks at a run until it is over or we leave. A run that is over has given its environment back: the next command
 /// of a script can begin another.
@@ -131,20 +142,21 @@ pub fn shown(runtime: &Runtime, link: impl Link, look: Look) -> Result<Seen, Fai
     }
 }
 
-/// The exit code of what was seen, with a word about where the run goes on.
-pub fn code(seen: &Seen, run: &RunId, allow_undecided: bool, owns: bool) -> u8 {
+/// The exit code of what was seen, with a word about where the run goes on. Undecided rows are forgiven if that was asked.
+pub fn code(seen: &Seen, run: &RunId, look: Look, allow_undecided: bool) -> Exit {
     match seen {
+        Seen::Over(outcome) if outcome.exit == Exit::Undecided && allow_undecided => Exit::Held,
+        Seen::Over(outcome) => outcome.exit,
         // Whoever owns a run and leaves before its end cannot say that all is well.
-        Seen::Left if owns => {
+        Seen::Left if look.owns => {
             eprintln!("run {run} is not over: `allclear attach {run}` looks at it");
-            exit::REMAINS
+            Exit::Remains
         }
-        Seen::Over(outcome) => super::start::code(outcome, allow_undecided),
         Seen::Left => {
             eprintln!(
                 "run {run} goes on: `allclear attach {run}` looks at it, `allclear recover {run}` ends it"
             );
-            exit::HELD
+            Exit::Held
         }
     }
 }

@@ -2,39 +2,12 @@
 
 use crate::model::{
     event::Outcome,
+    exit::Exit,
     phase::Cause,
     plan::Purpose,
     recovery::{Certainty, Leftover, Recovered},
     sheet::{Hypothesis, Verdict},
 };
-
-/// Exit codes of `run`, `smoke` and `recover`.
-pub mod exit {
-    /// Every row as expected, and all clear.
-    pub const HELD: u8 = 0;
-    /// A row is UNEXPECTED.
-    pub const FINDINGS: u8 = 1;
-    /// A wrong file or argument.
-    pub const USAGE: u8 = 2;
-    /// Aborted by the guard.
-    pub const ABORTED: u8 = 3;
-    /// Recovery is incomplete; something may remain.
-    pub const REMAINS: u8 = 4;
-    /// Refused before anything was touched.
-    pub const REFUSED: u8 = 5;
-    /// Not established: a row is undecided, without data, not exercised or confounded.
-    pub const UNDECIDED: u8 = 6;
-    /// Interrupted, and recovered.
-    pub const INTERRUPTED: u8 = 130;
-
-    /// The worst of several runs' codes: what may remain over an abort, an abort over an interrupt, and so on.
-    pub fn worst(codes: &[u8]) -> u8 {
-        [REMAINS, ABORTED, INTERRUPTED, USAGE, REFUSED, FINDINGS, UNDECIDED]
-            .into_iter()
-            .find(|code| codes.contains(code))
-            .unwrap_or(HELD)
-    }
-}
 
 /// What a list of leftovers amounts to.
 pub fn recovered(leftovers: &[Leftover]) -> Recovered {
@@ -65,7 +38,7 @@ pub fn hypothesis(verdicts: &[Verdict], cause: Option<&Cause>, touched: bool) ->
     })
 }
 
-/// The outcome of a run that was not refused. The worst wins: 4 > 3 > 130 > 1 > 6.
+/// The outcome of a run that was not refused. The worst that is true of it is its exit code.
 pub fn outcome(
     purpose: Purpose,
     verdicts: &[Verdict],
@@ -76,13 +49,13 @@ pub fn outcome(
     // Where nothing was broken nothing was tested.
     let hypothesis = hypothesis(verdicts, cause.as_ref(), touched && purpose.injects());
     let exit = match (&cause, hypothesis) {
-        _ if recovered != Recovered::Recovered => exit::REMAINS,
-        (Some(cause), _) if cause.is_abort() => exit::ABORTED,
-        (Some(Cause::Asked { .. } | Cause::Interrupted { .. }), _) => exit::INTERRUPTED,
-        (Some(Cause::Finished | Cause::Restore), None) if !purpose.injects() => exit::HELD,
-        (_, Some(Hypothesis::Falsified)) => exit::FINDINGS,
-        (_, Some(Hypothesis::Held)) => exit::HELD,
-        _ => exit::UNDECIDED,
+        _ if recovered != Recovered::Recovered => Exit::Remains,
+        (Some(cause), _) if cause.is_abort() => Exit::Aborted,
+        (Some(Cause::Asked { .. } | Cause::Interrupted { .. }), _) => Exit::Interrupted,
+        (Some(Cause::Finished | Cause::Restore), None) if !purpose.injects() => Exit::Held,
+        (_, Some(Hypothesis::Falsified)) => Exit::Findings,
+        (_, Some(Hypothesis::Held)) => Exit::Held,
+        _ => Exit::Undecided,
     };
     Outcome {
         hypothesis,
@@ -100,7 +73,7 @@ pub fn refused() -> Outcome {
         recovered: Recovered::Recovered,
         cause: None,
         refused: true,
-        exit: exit::REFUSED,
+        exit: Exit::Refused,
     }
 }
 
@@ -118,23 +91,28 @@ mod tests {
         let asked = Some(Cause::Asked { by: "me".into() });
         let ok = Recovered::Recovered;
         let cases = [
-            (vec![Verdict::Unexpected], guard(), Recovered::Unknown, 4),
-            (vec![Verdict::Unexpected], guard(), ok, 3),
-            (vec![Verdict::Unexpected], asked, ok, 130),
+            (
+                vec![Verdict::Unexpected],
+                guard(),
+                Recovered::Unknown,
+                Exit::Remains,
+            ),
+            (vec![Verdict::Unexpected], guard(), ok, Exit::Aborted),
+            (vec![Verdict::Unexpected], asked, ok, Exit::Interrupted),
             (
                 vec![Verdict::AsExpected, Verdict::Unexpected, Verdict::NoData],
                 finished(),
                 ok,
-                1,
+                Exit::Findings,
             ),
             (
                 vec![Verdict::AsExpected, Verdict::NotExercised],
                 finished(),
                 ok,
-                6,
+                Exit::Undecided,
             ),
-            (vec![Verdict::AsExpected], finished(), ok, 0),
-            (vec![], finished(), ok, 6),
+            (vec![Verdict::AsExpected], finished(), ok, Exit::Held),
+            (vec![], finished(), ok, Exit::Undecided),
         ];
         for (verdicts, cause, recovered, code) in cases {
             assert_eq!(

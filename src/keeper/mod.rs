@@ -19,7 +19,16 @@ use std::path::PathBuf;
 
 use rustix::process::getuid;
 
-use crate::{model::ids::RunId, wire};
+use crate::{
+    model::{ids::RunId, time::Span},
+    wire,
+};
+
+/// How long the next keeper is waited for when one is lost or does not answer: the deadman needs five seconds to be sure.
+pub const NEXT_KEEPER: Span = Span::seconds(20);
+
+/// How often it is looked for meanwhile.
+pub const TRY_AGAIN: Span = Span::millis(200);
 
 /// The socket of a run on this machine.
 pub fn socket_of(run: &RunId) -> PathBuf {

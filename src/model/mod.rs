@@ -7,6 +7,7 @@ pub mod dashboard;
 pub mod drill;
 pub mod environment;
 pub mod event;
+pub mod exit;
 pub mod group;
 mod histogram;
 pub mod ids;

@@ -176,7 +176,7 @@ pub fn ending_words(ending: Ending, may_remain: usize, lang: Lang) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::recovery::Recovered;
+    use crate::model::{exit::Exit, recovery::Recovered};
 
     fn ended(hypothesis: Hypothesis, cause: Cause) -> RunView {
         RunView {
@@ -185,7 +185,7 @@ mod tests {
                 recovered: Recovered::Recovered,
                 cause: Some(cause),
                 refused: false,
-                exit: 0,
+                exit: Exit::Held,
             }),
             ..RunView::default()
         }

@@ -4,6 +4,7 @@ use allclear::{
     model::{
         amount::Level,
         event::{Body, GuardState, Health, Outcome},
+        exit::Exit,
         phase::Phase,
         recovery::{Milestone, Recovered},
         said::Said,
@@ -144,7 +145,7 @@ fn all_clear_needs_the_outcome_and_every_read_back_and_an_empty_list() {
             recovered,
             cause: None,
             refused: false,
-            exit: 0,
+            exit: Exit::Held,
         })
     };
     let ends = |mut story: Story, recovered| {

@@ -17,18 +17,15 @@ pub use self::{
     reading::{Check, Export, Judge, List, Replay, Runs, Show, Verify},
     running::{Attach, Demo, Looking, Recover, Rehearse, Restore, Run, Smoke},
 };
-use crate::model::text::Lang;
+use crate::model::{exit::Exit, text::Lang};
 
 /// The heading of the options that every command takes: after its own.
 const EVERYWHERE: &str = "Options of every command";
 
-/// A game-day console for the terminal.
-#[derive(Debug, Parser)]
-#[command(
-    name = "allclear",
-    version,
-    about = "A game-day console: break it on purpose, put it back with one key, prove that nothing is left",
-    after_help = "\
+/// What follows the options of `allclear --help`.
+fn after_help() -> String {
+    let mut text = String::from(
+        "\
 Examples:
   allclear demo                       a shop with a slow coupon service
   allclear check expectations/*.yaml  are these drills sound? touches nothing
@@ -36,15 +33,21 @@ Examples:
   allclear recover                    put back what any run has left
   allclear export                     the evidence of the last run
 
-Exit codes:
-    0  every row as expected, and all clear
-    1  findings: a row UNEXPECTED
-    2  a wrong file or argument
-    3  aborted by the guard
-    4  something may remain: recovery is incomplete
-    5  refused before anything was touched
-    6  not established: rows undecided, without data or not exercised
-  130  interrupted, and recovered"
+Exit codes:",
+    );
+    for exit in Exit::ALL {
+        text.push_str(&format!("\n  {:>3}  {}", exit.code(), exit.meaning()));
+    }
+    text
+}
+
+/// A game-day console for the terminal.
+#[derive(Debug, Parser)]
+#[command(
+    name = "allclear",
+    version,
+    about = "A game-day console: break it on purpose, put it back with one key, prove that nothing is left",
+    after_help = after_help()
 )]
 pub struct Cli {
     /// Options of every command.

@@ -74,7 +74,7 @@ pub struct Rehearse {
 /// `restore`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  allclear restore coupon-slow --env production            shows what it would do, asks once\n  allclear restore coupon-slow --env production --dry-run  shows it and leaves\n  allclear restore coupon-slow --env production --yes      does it at once\n\nThere was no drill, so there is no snapshot: a healthy state is put back. Servers ready at the weight of their\nconfiguration, breakers closed, flags deleted, queues let go at the playbook's rate. What someone decided by hand (a\nbreaker forced open, a server in maintenance) stays. It leaves a run like any other.\n\nIf the answer is no yes, nothing was changed: exit code 5, after Ctrl-C 130."
+    after_help = "Examples:\n  allclear restore coupon-slow --env production            shows what it would do, asks once\n  allclear restore coupon-slow --env production --dry-run  shows it and leaves\n  allclear restore coupon-slow --env production --yes      does it at once\n\nThere was no drill, so there is no snapshot: a healthy state is put back. Servers ready at the weight of their\nconfiguration, breakers closed, flags deleted, queues let go at the playbook's rate. What someone decided by hand (a\nbreaker forced open, a server in maintenance) stays. It leaves a run like any other.\n\nUnless you answer yes, nothing is changed and the exit code is 5 (130 after Ctrl-C)."
 )]
 pub struct Restore {
     /// A drill file or name: its playbook is carried out

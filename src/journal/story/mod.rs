@@ -9,6 +9,7 @@ pub(crate) use self::opening::plan;
 use crate::model::{
     amount::Level,
     event::{Body, Check, CheckOutcome, Event, GuardState, Health, Hits, Outcome, Period},
+    exit::Exit,
     ids::{FaultId, InstanceName, MetricId, RunId, ScopeName, StepName},
     phase::{Cause, Phase},
     recovery::{Certainty, Leftover, Milestone, Recovered, StepId, StepReport, StepState},
@@ -286,7 +287,7 @@ pub(crate) fn events() -> Vec<Event> {
                     ),
                 }),
                 refused: false,
-                exit: 4,
+                exit: Exit::Remains,
             }),
         ),
     ];

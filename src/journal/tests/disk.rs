@@ -8,6 +8,7 @@ use std::{
 };
 
 use super::*;
+use crate::model::exit::Exit;
 
 /// Runs one test of this binary again, in a mount namespace of its own with a small disk at `dir`.
 fn on_a_small_disk(dir: &Path, test: &str) {
@@ -243,7 +244,7 @@ fn runs_are_listed_newest_first_and_damaged_ones_too() {
     assert_eq!(ids, ["dead00", "7f9b02", "7f3a01"]);
     assert!(runs[0].damaged.is_some());
     assert_eq!((runs[1].outcome.clone(), runs[1].keeper.clone()), (None, None));
-    assert_eq!(runs[2].outcome.as_ref().map(|o| o.exit), Some(4));
+    assert_eq!(runs[2].outcome.as_ref().map(|o| o.exit), Some(Exit::Remains));
 
     assert_eq!(state.find("7f3").unwrap().0, id("7f3a01"));
     assert_eq!(state.find("latest").unwrap().0, id("dead00"));

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{phase::Cause, recovery::Recovered, sheet::Hypothesis};
+use crate::model::{exit::Exit, phase::Cause, recovery::Recovered, sheet::Hypothesis};
 
 /// How a run ended: two axes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ pub struct Outcome {
     /// Whether it was refused before anything was touched.
     pub refused: bool,
     /// The exit code of `run` and `smoke`, without `--allow-undecided`.
-    pub exit: u8,
+    pub exit: Exit,
 }
 
 impl Outcome {

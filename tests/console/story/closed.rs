@@ -4,6 +4,7 @@ use allclear::{
     judge::Reason,
     model::{
         event::*,
+        exit::Exit,
         phase::{Cause, Phase},
         recovery::*,
         said::Said,
@@ -44,7 +45,7 @@ impl Story {
                     ),
                 }),
                 refused: false,
-                exit: 4,
+                exit: Exit::Remains,
             }))
             .wait(1_000);
         s
@@ -165,7 +166,7 @@ impl Story {
             recovered: Recovered::Recovered,
             cause: Some(Cause::Finished),
             refused: false,
-            exit: 0,
+            exit: Exit::Held,
         }))
         .wait(1_000);
         s

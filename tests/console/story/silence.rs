@@ -1,6 +1,6 @@
 //! Preflight and baseline.
 
-use allclear::model::{event::*, phase::Phase, recovery::*, said::Said, snapshot::*, time::Span};
+use allclear::model::{event::*, exit::Exit, phase::Phase, recovery::*, said::Said, snapshot::*, time::Span};
 
 use super::{
     Story,
@@ -198,7 +198,7 @@ impl Story {
             recovered: Recovered::Recovered,
             cause: None,
             refused: true,
-            exit: 5,
+            exit: Exit::Refused,
         }));
         s
     }

@@ -26,7 +26,7 @@ fn the_key_before_any_fault_undoes_nothing() {
     assert!(!effects.iter().any(|e| matches!(e, Effect::Recover { .. })));
     assert_eq!(
         closed(&effects).map(|o| (o.hypothesis, o.exit)),
-        Some((None, 130))
+        Some((None, Exit::Interrupted))
     );
 }
 
@@ -43,7 +43,10 @@ fn an_unfit_baseline_refuses_unless_a_commander_can_extend_it() {
             },
             at(60),
         );
-        assert_eq!(closed(&effects).map(|o| o.exit), (!attended).then_some(5));
+        assert_eq!(
+            closed(&effects).map(|o| o.exit),
+            (!attended).then_some(Exit::Refused)
+        );
         if attended {
             m.step(Input::Extend(Span::seconds(30)), at(65));
             assert_eq!(m.step(Input::Tick, at(94)), []);
@@ -69,7 +72,10 @@ fn what_changed_during_the_baseline_is_known_before_anything_is_armed() {
         );
         let blockers = vec!["order-0 at lb changes still".into()];
         let effects = m.step(Input::ReadAgain { look: 1, blockers }, at(71));
-        assert_eq!(closed(&effects).map(|o| o.exit), (!attended).then_some(5));
+        assert_eq!(
+            closed(&effects).map(|o| o.exit),
+            (!attended).then_some(Exit::Refused)
+        );
         if attended {
             assert!(matches!(effects[..], [Effect::Emit(Body::CannotArm { .. })]));
             let blockers = vec![];
@@ -92,7 +98,7 @@ fn a_baseline_whose_second_read_never_ends_does_not_hold_the_environment_for_eve
     let half_an_hour = 30 * 60;
     assert_eq!(m.step(Input::Tick, at(59 + half_an_hour)), []);
     let effects = m.step(Input::Tick, at(60 + half_an_hour));
-    assert_eq!(closed(&effects).map(|o| o.exit), Some(5));
+    assert_eq!(closed(&effects).map(|o| o.exit), Some(Exit::Refused));
 }
 
 #[test]
@@ -123,6 +129,6 @@ fn a_steady_state_that_breaks_by_itself_refuses_the_run() {
     m.step(Input::PreflightDone { refused: vec![] }, at(0));
     assert_eq!(
         closed(&m.step(guard(Health::Broken), at(20))).map(|o| o.exit),
-        Some(5)
+        Some(Exit::Refused)
     );
 }

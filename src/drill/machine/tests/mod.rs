@@ -19,6 +19,7 @@ use crate::model::{
     amount::Level,
     drill::Start,
     event::{Body, GuardState, Health, Outcome},
+    exit::Exit,
     ids::{FaultId, InstanceName, RunId, StepName},
     phase::{Cause, Phase},
     plan::Purpose,
@@ -295,5 +296,5 @@ fn a_surprise_among_the_targets_aborts_and_puts_everything_back() {
         repaired: false,
     };
     let effects = m.step(clean, at(70));
-    assert_eq!(closed(&effects).map(|o| o.exit), Some(3), "aborted");
+    assert_eq!(closed(&effects).map(|o| o.exit), Some(Exit::Aborted));
 }

@@ -26,7 +26,10 @@ fn out_of_time(cause: Input, missing: Vec<Missing>, repaired: bool) -> Outcome {
 fn out_of_time_the_run_says_what_remains_and_exits_4() {
     let missing = vec![Missing::outside("order_p99 high".into())];
     let outcome = out_of_time(guard(Health::Broken), missing, false);
-    assert_eq!((outcome.recovered, outcome.exit), (Recovered::Leftover, 4));
+    assert_eq!(
+        (outcome.recovered, outcome.exit),
+        (Recovered::Leftover, Exit::Remains)
+    );
     assert_eq!(outcome.hypothesis, Some(Hypothesis::Falsified));
 }
 
@@ -34,13 +37,19 @@ fn out_of_time_the_run_says_what_remains_and_exits_4() {
 fn what_cannot_be_read_to_the_end_is_unknown_and_never_recovered() {
     let missing = vec![Missing::unread("order_p99: no server".into())];
     let outcome = out_of_time(guard(Health::BlindTooLong), missing, false);
-    assert_eq!((outcome.recovered, outcome.exit), (Recovered::Unknown, 4));
+    assert_eq!(
+        (outcome.recovered, outcome.exit),
+        (Recovered::Unknown, Exit::Remains)
+    );
 }
 
 #[test]
 fn what_came_back_at_the_last_moment_has_not_held_and_is_not_all_clear() {
     let outcome = out_of_time(asked(), vec![], false);
-    assert_eq!((outcome.recovered, outcome.exit), (Recovered::Leftover, 4));
+    assert_eq!(
+        (outcome.recovered, outcome.exit),
+        (Recovered::Leftover, Exit::Remains)
+    );
 }
 
 #[test]
@@ -60,7 +69,10 @@ fn what_the_last_read_had_to_put_back_again_out_of_time_is_not_all_clear() {
         repaired: true,
     };
     let outcome = closed(&m.step(read, at(126))).cloned().expect("over");
-    assert_eq!((outcome.recovered, outcome.exit), (Recovered::Leftover, 4));
+    assert_eq!(
+        (outcome.recovered, outcome.exit),
+        (Recovered::Leftover, Exit::Remains)
+    );
 }
 
 #[test]

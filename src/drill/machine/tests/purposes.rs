@@ -48,7 +48,7 @@ fn a_rehearsal_ends_no_fault_and_carries_the_whole_playbook_out() {
     let outcome = to_the_end(&mut m, 76);
     assert_eq!(
         (outcome.hypothesis, outcome.exit),
-        (None, 0),
+        (None, Exit::Held),
         "nothing was tested"
     );
 }
@@ -81,7 +81,7 @@ fn a_restore_goes_from_preflight_to_the_playbook_and_claims_nothing_else() {
     );
     assert_eq!(m.cause(), Some(&Cause::Restore));
     let outcome = to_the_end(&mut m, 1);
-    assert_eq!((outcome.hypothesis, outcome.exit), (None, 0));
+    assert_eq!((outcome.hypothesis, outcome.exit), (None, Exit::Held));
     assert_eq!(outcome.recovered, Recovered::Recovered);
 }
 
@@ -119,5 +119,8 @@ fn a_restore_that_leaves_something_says_so() {
         }
     }
     let outcome = closed(&effects).expect("closed");
-    assert_eq!((outcome.recovered, outcome.exit), (Recovered::Unknown, 4));
+    assert_eq!(
+        (outcome.recovered, outcome.exit),
+        (Recovered::Unknown, Exit::Remains)
+    );
 }
