@@ -137,7 +137,7 @@ fn again(common: &Common, args: &Judge) -> Result<Exit, Failure> {
             step.name,
             expectation.metric,
             row.verdict,
-            row.reason.en()
+            row.reason.get(context.lang)
         );
     }
     Ok(worst)
