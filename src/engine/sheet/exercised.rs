@@ -11,7 +11,7 @@ pub enum Exercised {
     Yes,
     /// It was read, and it has not.
     No,
-    /// Its counters could not be read, or it was gone before its time.
+    /// Its counters could not be read, all of its hits failed, or it was gone before its time.
     Unknown,
 }
 
@@ -37,10 +37,11 @@ pub fn exercised(schedule: &Schedule, group: usize, seen: impl Fn(usize) -> Vec<
         let faults: BTreeSet<&String> = seen.iter().map(|s| &s.what).collect();
         for fault in faults {
             let mut counters = seen.iter().filter(|s| &s.what == fault).map(|s| s.hits);
-            if counters.clone().flatten().any(|h| h.hits > 0) {
+            if counters.clone().flatten().any(took_effect) {
                 continue;
             }
-            if counters.any(|c| c.is_none()) {
+            // A load whose every request runs out of time may have hit hard: failed hits are not none.
+            if counters.any(|c| c.is_none_or(|h| h.hits > 0)) {
                 all = Exercised::Unknown;
             } else {
                 return Exercised::No;
@@ -48,4 +49,58 @@ pub fn exercised(schedule: &Schedule, group: usize, seen: impl Fn(usize) -> Vec<
         }
     }
     all
+}
+
+/// Whether the effect was made on any hit. While others have failed, those that are held may fail as well.
+fn took_effect(hits: Hits) -> bool {
+    let open = if hits.failed > 0 { u64::from(hits.held) } else { 0 };
+    hits.hits > hits.failed.saturating_add(open)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{
+        drill::Start,
+        testing::{drill, step},
+    };
+
+    fn told(hits: &[Option<Hits>]) -> Exercised {
+        let schedule = Schedule::of(&drill(vec![step("a", 10, Start::InOrder, true)])).unwrap();
+        let seen = |hits: &Option<Hits>| Seen {
+            what: "coupon.query tamper".into(),
+            hits: *hits,
+            vanished: false,
+        };
+        exercised(&schedule, 0, |_| hits.iter().map(seen).collect())
+    }
+
+    fn counted(hits: u64, failed: u64, held: u32) -> Option<Hits> {
+        Some(Hits {
+            hits,
+            failed,
+            held,
+            ..Hits::default()
+        })
+    }
+
+    #[test]
+    fn a_fault_whose_every_hit_failed_is_neither_exercised_nor_without_a_hit() {
+        assert_eq!(told(&[counted(5, 5, 0)]), Exercised::Unknown);
+        assert_eq!(told(&[counted(5, 4, 0)]), Exercised::Yes);
+        assert_eq!(told(&[counted(0, 0, 0)]), Exercised::No);
+        assert_eq!(told(&[None, counted(0, 0, 0)]), Exercised::Unknown);
+        assert_eq!(
+            told(&[counted(5, 5, 0), counted(1, 0, 0)]),
+            Exercised::Yes,
+            "it was made on another instance"
+        );
+    }
+
+    #[test]
+    fn a_hit_that_is_still_held_counts_unless_others_have_failed() {
+        assert_eq!(told(&[counted(5, 0, 5)]), Exercised::Yes);
+        assert_eq!(told(&[counted(100, 99, 1)]), Exercised::Unknown);
+        assert_eq!(told(&[counted(100, 98, 1)]), Exercised::Yes);
+    }
 }

@@ -108,8 +108,8 @@ impl Prepared {
             }
             Exercised::Unknown if verdict == Verdict::AsExpected => {
                 let why = said!(
-                    "its hits are not known, or it was gone before its time",
-                    "命中数未知，或故障提前消失"
+                    "its hits are not known or all of them failed, or it was gone before its time",
+                    "命中数未知或全部失败，或故障提前消失"
                 );
                 return (Verdict::Undecided, why);
             }
