@@ -2,7 +2,8 @@
 //! for, and what the guard looks at, would no longer be what is there.
 //!
 //! Seen are the instances that the metrics' source knows in the targets' jobs. One that was not there when the first step
-//! began, and is no instance of the environment, is a surprise. One that is gone is the guard's matter: it becomes blind.
+//! began, and is no instance of the environment, is a surprise. One that does not answer its scrape any more is the guard's
+//! matter: it becomes blind.
 
 use std::collections::BTreeSet;
 

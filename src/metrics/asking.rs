@@ -85,16 +85,22 @@ pub(super) fn raw_series(series: Vec<Series>, form: RawForm) -> Vec<RawSeries> {
         let label = |name: &str| s.labels.get(name).map(String::as_str);
         let in_id = |name: &str| !(form == RawForm::Histogram && name == "le");
         let pairs = s.labels.iter().map(|(n, v)| (n.as_str(), v.as_str()));
-        let instance = label("instance").filter(|i| !i.is_empty());
         RawSeries {
             id: SeriesId::of(pairs.filter(|(n, _)| in_id(n))),
-            target: instance
-                .map(|i| TargetId::of([("job", label("job").unwrap_or("")), ("instance", i)].into_iter())),
+            target: target_of(&s),
             le: label("le").and_then(super::exposition::number),
             samples: s.samples,
         }
     };
     series.into_iter().map(raw).collect()
+}
+
+/// The scrape target of a series, as its labels name it.
+pub(super) fn target_of(series: &Series) -> Option<TargetId> {
+    let label = |name: &str| series.labels.get(name).map(String::as_str);
+    let instance = label("instance").filter(|i| !i.is_empty())?;
+    let names = [("job", label("job").unwrap_or("")), ("instance", instance)];
+    Some(TargetId::of(names.into_iter()))
 }
 
 /// Each sample of a series is a sighting of its target.

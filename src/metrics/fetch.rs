@@ -1,6 +1,7 @@
 //! What one round of a source gives: raw samples, and what went wrong.
 
 use std::{
+    collections::BTreeSet,
     hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
 };
@@ -28,6 +29,9 @@ pub struct Fetch {
     pub raw: Vec<Answer>,
     /// When scrape targets were seen alive.
     pub up: Vec<(TargetId, Vec<SourceMs>)>,
+    /// The targets that do not answer their scrape now: what is added up of them and others lacks them. Empty when scraping:
+    /// there the answers themselves say so.
+    pub down: BTreeSet<TargetId>,
     /// What went wrong, by query.
     pub problems: Vec<(Query, Gap)>,
     /// Some answer was incomplete.

@@ -1,6 +1,6 @@
 //! The series of one selector.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 use super::{
     fetch::{Answer, MAX_SERIES, RawSeries, SeriesId, TargetId},
@@ -34,6 +34,10 @@ pub(super) struct Part {
     rhythm: VecDeque<i64>,
     told_interval: Option<Span>,
     partial: VecDeque<(SourceMs, SourceMs)>,
+    /// Every target that had samples here while it was up.
+    targets: HashSet<TargetId>,
+    /// Those of them that are down now, or have no sample yet since, with their last one before.
+    lacking: BTreeMap<TargetId, SourceMs>,
     edges: Option<Vec<f64>>,
     /// First and last time at which a histogram could not be read, and why.
     spoiled: Option<(SourceMs, SourceMs, String)>,
@@ -44,6 +48,8 @@ pub(super) struct Part {
 pub(super) struct Alive<'a> {
     pub(super) earlier: &'a BTreeMap<TargetId, VecDeque<SourceMs>>,
     pub(super) now: &'a [(TargetId, Vec<SourceMs>)],
+    /// Those that do not answer their scrape now.
+    pub(super) down: &'a BTreeSet<TargetId>,
 }
 
 impl Alive<'_> {
@@ -67,6 +73,8 @@ impl Part {
             rhythm: VecDeque::new(),
             told_interval: None,
             partial: VecDeque::new(),
+            targets: HashSet::new(),
+            lacking: BTreeMap::new(),
             edges: None,
             spoiled: None,
             forgotten: SourceMs::MIN,
@@ -97,6 +105,44 @@ impl Part {
             Form::Counter | Form::Gauge => self.add_single(&answer.series, from_zero),
         }
         self.answered = Some(asked);
+        self.note_down(answer, asked, alive.down);
+    }
+
+    /// A target that had samples here and is down now is lacked from its last sample on. If its next one comes before it would be
+    /// taken for gone, nothing was missed. One that was down when it was first seen was never part of the whole.
+    fn note_down(&mut self, answer: &Answer, asked: SourceMs, down: &BTreeSet<TargetId>) {
+        let up = answer.series.iter().filter(|s| !s.samples.is_empty());
+        for target in up.filter_map(|s| s.target).filter(|t| !down.contains(t)) {
+            if self.targets.len() < MAX_SERIES {
+                self.targets.insert(target);
+            }
+        }
+        for target in down.iter().filter(|t| self.targets.contains(*t)) {
+            if !self.lacking.contains_key(target) {
+                let last = self.of(*target).filter_map(Track::newest).max();
+                self.lacking.insert(*target, last.unwrap_or(asked));
+            }
+        }
+        for (target, since) in std::mem::take(&mut self.lacking) {
+            let gone_at = later(since, self.patience());
+            let again = self
+                .of(target)
+                .filter_map(|t| t.inside(since, SourceMs::MAX).next());
+            match again.map(|(time, _)| time).min() {
+                _ if down.contains(&target) => {
+                    self.lacking.insert(target, since);
+                }
+                Some(time) if time <= gone_at => {}
+                None if asked <= gone_at => {
+                    self.lacking.insert(target, since);
+                }
+                _ => self.partial.push_back((since, asked)),
+            }
+        }
+    }
+
+    fn of(&self, target: TargetId) -> impl Iterator<Item = &Track> {
+        self.tracks().filter(move |t| t.target() == Some(target))
     }
 
     fn add_single(
@@ -238,9 +284,10 @@ impl Part {
         live.peek().is_some() && live.all(|t| t.newest().is_some_and(|n| n >= end))
     }
 
-    /// Whether an incomplete answer touches the time between.
+    /// Whether an incomplete answer, or a target that is down, touches the time between.
     pub(super) fn is_partial(&self, start: SourceMs, end: SourceMs) -> bool {
         self.partial.iter().any(|(from, to)| *from < end && *to > start)
+            || self.lacking.values().any(|since| *since < end)
     }
 
     pub(super) fn was_not_a_number(&self, start: SourceMs) -> bool {

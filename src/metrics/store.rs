@@ -60,6 +60,7 @@ impl Store {
         let alive = Alive {
             earlier: &self.sightings,
             now: &fetch.up,
+            down: &fetch.down,
         };
         for answer in &fetch.raw {
             if let Some(part) = self

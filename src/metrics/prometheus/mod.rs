@@ -1,6 +1,7 @@
 //! A Prometheus server as a source of raw samples.
 
 mod ask;
+mod down;
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -9,7 +10,7 @@ use std::{
 
 use tokio::time::Instant;
 
-use self::ask::Past;
+use self::{ask::Past, down::Targets};
 use super::{
     answer::Series,
     api::Api,
@@ -50,6 +51,7 @@ pub struct Client {
     trouble: Option<MetricsError>,
     /// By question: when it was last answered, and whether its series are too many.
     history: HashMap<Ask, Past>,
+    targets: Targets,
 }
 
 impl Client {
@@ -63,6 +65,7 @@ impl Client {
             backoff: Backoff::default(),
             trouble: None,
             history: HashMap::new(),
+            targets: Targets::default(),
         })
     }
 
@@ -89,10 +92,28 @@ impl Client {
         let replies = self.ask_all(wanted, now, source_now).await;
         match common_trouble(&replies) {
             Some(error) => self.note_trouble(&error),
-            None => self.backoff.answered(),
+            None => {
+                self.backoff.answered();
+                self.look_for_down(&replies, now).await;
+            }
         }
         self.learn(&replies);
         self.fetched(wanted, source_now, replies)
+    }
+
+    /// Asks who is down. A server that has no such series, or does not answer this one question, fails no round: what it
+    /// told last goes on.
+    async fn look_for_down(&mut self, replies: &[(Users, Result<Reply, MetricsError>)], began: Instant) {
+        self.targets.note(replies);
+        if !self.targets.any() {
+            return;
+        }
+        let deadline = began + (self.api.timeout() * 2).into();
+        let told = self.api.query(down::QUESTION, deadline).await;
+        let series = told.and_then(|(data, _)| self.api.series(data, "vector", down::QUESTION));
+        if let Ok(series) = series {
+            self.targets.told(&series, |text| self.api.clean(text));
+        }
     }
 
     fn note_trouble(&mut self, error: &MetricsError) {
@@ -126,6 +147,8 @@ impl Client {
         let mut fetch = Fetch {
             source_now,
             interval: self.interval,
+            down: self.targets.down().collect(),
+            warnings: self.targets.words().collect(),
             ..Fetch::default()
         };
         let mut up: BTreeMap<TargetId, Vec<SourceMs>> = BTreeMap::new();

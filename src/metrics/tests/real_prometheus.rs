@@ -62,15 +62,24 @@ struct Running {
 
 /// An exporter and a Prometheus that scrapes it four times a second.
 async fn running() -> Running {
+    running_beside(None).await
+}
+
+/// The same, with another target of the job.
+async fn running_beside(other: Option<&Served>) -> Running {
     let shop = Arc::new(Shop::default());
     let served = Arc::clone(&shop);
     let exporter = serve(Router::new().route("/metrics", get(move || async move { served.page() }))).await;
     let files = tempfile::tempdir().unwrap();
     let config = files.path().join("prometheus.yml");
+    let targets: Vec<String> = std::iter::once(&exporter)
+        .chain(other)
+        .map(|served| format!("'{}'", served.address))
+        .collect();
     let text = format!(
         "global: {{scrape_interval: 250ms, scrape_timeout: 200ms}}\n\
-         scrape_configs: [{{job_name: order, static_configs: [{{targets: ['{}']}}]}}]\n",
-        exporter.address
+         scrape_configs: [{{job_name: order, static_configs: [{{targets: [{}]}}]}}]\n",
+        targets.join(", ")
     );
     std::fs::write(&config, text).unwrap();
     let port = std::net::TcpListener::bind("127.0.0.1:0")
@@ -227,6 +236,35 @@ async fn windows_of_a_real_server_hold_what_the_exporter_counted() {
     // A busy machine scrapes a little late now and then, and the server says so in the samples' times.
     let interval = store.interval(&query("http_total")).unwrap();
     assert!((200..=350).contains(&interval.0), "{interval}");
+}
+
+#[tokio::test]
+async fn a_target_that_a_real_server_cannot_scrape_makes_a_sum_incomplete_until_it_is_back() {
+    let broken = Arc::new(AtomicBool::new(false));
+    let state = Arc::clone(&broken);
+    let page = move || {
+        let broken = state.load(Ordering::SeqCst);
+        async move {
+            match broken {
+                true => Err(axum::http::StatusCode::SERVICE_UNAVAILABLE),
+                false => Ok("busy 5\n"),
+            }
+        }
+    };
+    let other = serve(Router::new().route("/metrics", get(page))).await;
+    let mut running = running_beside(Some(&other)).await;
+    let wanted = [gauge("busy", Agg::Sum)];
+    let mut store = Store::new(&wanted, Span::seconds(10));
+    let busy = |store: &Store| store.reading(&query("busy"), Span::ZERO);
+    let is = |store: &Store, value: f64, partial: bool| {
+        let reading = busy(store);
+        reading.partial == partial && reading.value.is_ok_and(|level| level.0 == value)
+    };
+    running.watch(&mut store, &wanted, |s| is(s, 17.0, false)).await;
+    broken.store(true, Ordering::SeqCst);
+    running.watch(&mut store, &wanted, |s| is(s, 12.0, true)).await;
+    broken.store(false, Ordering::SeqCst);
+    running.watch(&mut store, &wanted, |s| is(s, 17.0, false)).await;
 }
 
 #[tokio::test]

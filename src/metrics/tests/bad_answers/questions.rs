@@ -47,8 +47,8 @@ async fn above_two_thousand_series_the_server_adds_up() {
     source.fetch(&wanted).await;
     assert_eq!(
         server.hits() - hits,
-        2,
-        "the next round asks for the time and for the sum"
+        3,
+        "the next round asks for the time, for the sum and for who is down"
     );
 }
 
@@ -58,7 +58,8 @@ async fn a_selector_that_many_queries_share_is_asked_once() {
     let mut twin = rate("a");
     twin.query = query("b");
     let fetch = fetched(&server.url(), &[rate("a"), twin]).await;
-    assert_eq!((server.hits(), fetch.raw.len()), (2, 2));
+    // The time, the selector, and who is down.
+    assert_eq!((server.hits(), fetch.raw.len()), (3, 2));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! From samples to windows and readings: the store alone, told what a source would tell it.
 
 mod counters;
+mod down;
 mod gauges;
 mod quantiles;
 mod ratios;
