@@ -32,7 +32,7 @@ mod wanted;
 mod watched;
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 

@@ -6,6 +6,7 @@ mod leftovers;
 mod queries;
 mod reach;
 mod restore;
+mod shares;
 mod source;
 mod targets;
 #[cfg(test)]

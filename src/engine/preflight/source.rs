@@ -68,6 +68,7 @@ impl Inspector {
         meters.source = Some(source);
         self.rhythm(meters, asked_every);
         self.queries(meters);
+        self.floors_of_shares(meters);
     }
 
     /// Samples that come more seldom than the guard looks, or than windows are wide, make a run blind from its start.
