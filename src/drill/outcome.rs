@@ -1,7 +1,7 @@
 //! How a run ends: two axes, and the exit code that stands for both.
 
 use crate::model::{
-    event::Outcome,
+    event::{Doubt, Outcome},
     exit::Exit,
     phase::Cause,
     plan::Purpose,
@@ -20,8 +20,14 @@ pub fn recovered(leftovers: &[Leftover]) -> Recovered {
     }
 }
 
-/// Whether the hypothesis held, from the final rows and the reason the run ended. `None` if no fault was ever made.
-pub fn hypothesis(verdicts: &[Verdict], cause: Option<&Cause>, touched: bool) -> Option<Hypothesis> {
+/// Whether the hypothesis held, from the final rows, what stands on none of them, and the reason the run ended. `None` if no
+/// fault was ever made.
+pub fn hypothesis(
+    verdicts: &[Verdict],
+    doubts: &[Doubt],
+    cause: Option<&Cause>,
+    touched: bool,
+) -> Option<Hypothesis> {
     if !touched {
         return None;
     }
@@ -31,7 +37,7 @@ pub fn hypothesis(verdicts: &[Verdict], cause: Option<&Cause>, touched: bool) ->
     }
     let finished = matches!(cause, Some(Cause::Finished));
     let all_expected = !verdicts.is_empty() && verdicts.iter().all(|v| *v == Verdict::AsExpected);
-    Some(if finished && all_expected {
+    Some(if finished && all_expected && doubts.is_empty() {
         Hypothesis::Held
     } else {
         Hypothesis::Undecided
@@ -42,12 +48,13 @@ pub fn hypothesis(verdicts: &[Verdict], cause: Option<&Cause>, touched: bool) ->
 pub fn outcome(
     purpose: Purpose,
     verdicts: &[Verdict],
+    doubts: &[Doubt],
     cause: Option<Cause>,
     touched: bool,
     recovered: Recovered,
 ) -> Outcome {
     // Where nothing was broken nothing was tested.
-    let hypothesis = hypothesis(verdicts, cause.as_ref(), touched && purpose.injects());
+    let hypothesis = hypothesis(verdicts, doubts, cause.as_ref(), touched && purpose.injects());
     let exit = match (&cause, hypothesis) {
         _ if recovered != Recovered::Recovered => Exit::Remains,
         (Some(cause), _) if cause.is_abort() => Exit::Aborted,
@@ -116,7 +123,7 @@ mod tests {
         ];
         for (verdicts, cause, recovered, code) in cases {
             assert_eq!(
-                outcome(Purpose::Drill, &verdicts, cause, true, recovered).exit,
+                outcome(Purpose::Drill, &verdicts, &[], cause, true, recovered).exit,
                 code,
                 "{verdicts:?}"
             );
@@ -127,13 +134,21 @@ mod tests {
     fn a_run_that_was_cut_short_never_holds() {
         let asked = Cause::Asked { by: "me".into() };
         assert_eq!(
-            hypothesis(&[Verdict::AsExpected], Some(&asked), true),
+            hypothesis(&[Verdict::AsExpected], &[], Some(&asked), true),
             Some(Hypothesis::Undecided)
         );
         assert_eq!(
-            hypothesis(&[Verdict::AsExpected], guard().as_ref(), true),
+            hypothesis(&[Verdict::AsExpected], &[], guard().as_ref(), true),
             Some(Hypothesis::Falsified)
         );
+    }
+
+    #[test]
+    fn what_stands_on_no_row_keeps_a_run_from_holding_and_falsifies_nothing() {
+        let doubts = [Doubt::GuardBroke { what: "x".into() }];
+        let of = |verdict| hypothesis(&[verdict], &doubts, Some(&Cause::Finished), true);
+        assert_eq!(of(Verdict::AsExpected), Some(Hypothesis::Undecided));
+        assert_eq!(of(Verdict::Unexpected), Some(Hypothesis::Falsified));
     }
 
     #[test]

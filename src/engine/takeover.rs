@@ -69,6 +69,7 @@ impl Engine {
             self.clock.now(),
         );
         self.machine = machine;
+        self.machine.inherit_doubts(facts.doubts);
         self.effects.extend(effects);
     }
 }

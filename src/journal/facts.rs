@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
-    event::{Body, Event, Header, Hits, Outcome},
+    event::{Body, Doubt, Event, Header, Hits, Outcome},
     ids::{ClusterName, FaultId, InstanceName},
     phase::{Cause, Phase},
     playbook::SentinelRules,
@@ -77,6 +77,8 @@ pub struct Facts {
     pub may_remain: Vec<Leftover>,
     /// The final rows.
     pub rows: BTreeMap<RowId, RowState>,
+    /// What stands against HELD, and on no row.
+    pub doubts: Vec<Doubt>,
     /// Why the run was refused.
     pub refused: Option<Vec<Said>>,
     /// How often another keeper has taken over.
@@ -189,6 +191,7 @@ impl Facts {
             Body::Row(row) if row.last => {
                 self.rows.insert(row.row, row.clone());
             }
+            Body::Doubted(doubt) => self.doubts.push(doubt.clone()),
             Body::Recovering { cause } => {
                 self.recovering.get_or_insert_with(|| (cause.clone(), event.at));
             }

@@ -22,7 +22,7 @@ pub use phrase::{ending_words, undecided_because};
 pub(crate) use phrase::{hits_line, reach_line, snapshot_line};
 
 use crate::model::{
-    event::{Check, CheckOutcome, Header, Health, Outcome, ReachLine, Steadiness},
+    event::{Check, CheckOutcome, Doubt, Header, Health, Outcome, ReachLine, Steadiness},
     ids::InstanceName,
     phase::{Cause, Phase},
     recovery::{Leftover, Milestone, Recovered},
@@ -84,6 +84,9 @@ pub struct RunView {
     /// Why the baseline is not fit to arm on, until it is extended.
     #[serde(flatten, with = "crate::model::recorded::cannot_arm")]
     pub cannot_arm: Vec<Said>,
+    /// What stands against HELD, and on no row.
+    #[serde(default)]
+    pub doubts: Vec<Doubt>,
     /// When recovery began, and why.
     pub recovering: Option<RecoveringView>,
     /// The steps of recovery that have reported, in their fixed order.

@@ -135,12 +135,16 @@ pub fn undecided_because(view: &RunView, lang: Lang) -> Option<String> {
     }
     let expected = |row: &&RowView| row.state.as_ref().map(|s| s.verdict) == Some(Verdict::AsExpected);
     let (all, established) = (view.rows.len(), view.rows.iter().filter(expected).count());
-    Some(match (lang, all - established) {
-        (Lang::En, 0) => "the drill expects nothing".to_owned(),
-        (Lang::Zh, 0) => "演练未声明任何预期".to_owned(),
-        (Lang::En, open) => format!("{open} of {all} rows not established"),
-        (Lang::Zh, open) => format!("{all} 行中有 {open} 行未能确定"),
-    })
+    let rows = match (lang, all, all - established) {
+        (Lang::En, 0, _) => Some("the drill expects nothing".to_owned()),
+        (Lang::Zh, 0, _) => Some("演练未声明任何预期".to_owned()),
+        (_, _, 0) => None,
+        (Lang::En, _, open) => Some(format!("{open} of {all} rows not established")),
+        (Lang::Zh, _, open) => Some(format!("{all} 行中有 {open} 行未能确定")),
+    };
+    let doubts = view.doubts.iter().map(|doubt| doubt.said().get(lang).to_owned());
+    let all: Vec<String> = rows.into_iter().chain(doubts).collect();
+    Some(all.join(lang.pick("; ", "；")))
 }
 
 /// `ALL CLEAR`, or what stands against it.
@@ -176,7 +180,7 @@ pub fn ending_words(ending: Ending, may_remain: usize, lang: Lang) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{exit::Exit, recovery::Recovered};
+    use crate::model::{event::Doubt, exit::Exit, ids::StepName, recovery::Recovered};
 
     fn ended(hypothesis: Hypothesis, cause: Cause) -> RunView {
         RunView {
@@ -215,6 +219,17 @@ mod tests {
         assert_eq!(
             undecided_because(&view, Lang::En).unwrap(),
             "1 of 1 rows not established"
+        );
+        view.doubts.push(Doubt::NotExercised {
+            step: StepName::new("warm").unwrap(),
+        });
+        assert_eq!(
+            undecided_because(&view, Lang::En).unwrap(),
+            "1 of 1 rows not established; the fault of step warm was not seen to hit anything"
+        );
+        assert_eq!(
+            undecided_because(&view, Lang::Zh).unwrap(),
+            "1 行中有 1 行未能确定；未见步骤 warm 的故障命中"
         );
     }
 }

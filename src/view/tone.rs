@@ -19,6 +19,7 @@ pub(super) fn tone(body: &Body) -> Tone {
         | Body::TakenOver { .. }
         | Body::DeadmanLost { .. }
         | Body::Warning(_)
+        | Body::Doubted(_)
         | Body::Notified { error: Some(_), .. } => Tone::Look,
         Body::Recovering { cause } if cause.is_abort() => Tone::Look,
         Body::Check(check) if check.outcome != CheckOutcome::Passed => Tone::Look,

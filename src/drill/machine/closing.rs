@@ -91,6 +91,7 @@ impl Machine {
         let outcome = outcome::outcome(
             self.purpose,
             &verdicts,
+            &self.doubts,
             Some(cause),
             self.touched,
             outcome::recovered(left),

@@ -3,7 +3,7 @@
 use crate::{
     drill::verifying::Missing,
     model::{
-        event::GuardState,
+        event::{Doubt, GuardState},
         ids::FaultId,
         phase::Cause,
         recovery::{Leftover, StepId},
@@ -83,6 +83,8 @@ pub enum Input {
         /// Whether something had to be put back once more: then everything has to hold again.
         repaired: bool,
     },
+    /// Something stands against HELD, and on no row.
+    Doubt(Doubt),
     /// All rows of the sheet are final.
     RowsFinal(Vec<Verdict>),
 }

@@ -17,7 +17,7 @@ pub use self::{effect::Effect, input::Input};
 use super::{order::Recovering, schedule::Schedule, verifying::Verifying};
 use crate::model::{
     drill::Drill,
-    event::Body,
+    event::{Body, Doubt},
     ids::FaultId,
     phase::{Cause, Phase},
     plan::Purpose,
@@ -40,6 +40,10 @@ pub struct Machine {
     /// Whether any fault was ever intended.
     touched: bool,
     verdicts: Option<Vec<Verdict>>,
+    /// What stands against HELD, and on no row.
+    doubts: Vec<Doubt>,
+    /// When a fault has last ended, as far as this keeper knows.
+    fault_ended: Option<Moment>,
     /// How often everything was read again before arming: an answer to an earlier look is not one to this.
     looks: u32,
     state: State,
@@ -107,6 +111,8 @@ impl Machine {
             owed: BTreeSet::new(),
             touched: false,
             verdicts: None,
+            doubts: Vec::new(),
+            fault_ended: None,
             looks: 0,
             state: State::Preflight,
         }
@@ -130,6 +136,8 @@ impl Machine {
         let mut machine = Self::new(drill, schedule, purpose, false);
         machine.owed.extend(owed);
         machine.touched = touched;
+        // It may have ended just before whoever was to see it died.
+        machine.fault_ended = touched.then_some(now);
         let effects = machine.recover(cause, now);
         (machine, effects)
     }
@@ -139,6 +147,11 @@ impl Machine {
         if let State::Recovering(recovering) = &mut self.state {
             recovering.pause_until(until);
         }
+    }
+
+    /// Takes over what a keeper before this one had in doubt.
+    pub fn inherit_doubts(&mut self, doubts: Vec<Doubt>) {
+        self.doubts = doubts;
     }
 
     /// The phase it is in.
@@ -192,6 +205,7 @@ impl Machine {
                 self.deadman = Deadman::Lost { since: now };
                 Vec::new()
             }
+            Input::Doubt(doubt) => self.doubt(doubt),
             Input::RowsFinal(verdicts) => {
                 self.verdicts = Some(verdicts);
                 self.verify(now)
@@ -203,6 +217,9 @@ impl Machine {
             }
             Input::FaultGone(fault) => {
                 let owed = self.owed.remove(&fault);
+                if owed {
+                    self.fault_ended = Some(now);
+                }
                 owed.then_some(Effect::Emit(Body::FaultGone { fault }))
                     .into_iter()
                     .collect()
@@ -225,6 +242,15 @@ impl Machine {
             Input::Tick => self.tick(now),
             other => self.recovery_input(other, now),
         }
+    }
+
+    /// Each is told once.
+    fn doubt(&mut self, doubt: Doubt) -> Effects {
+        if self.doubts.contains(&doubt) {
+            return Vec::new();
+        }
+        self.doubts.push(doubt.clone());
+        vec![Effect::Emit(Body::Doubted(doubt))]
     }
 
     fn tick(&mut self, now: Moment) -> Effects {

@@ -78,6 +78,11 @@ impl Groups {
         }
     }
 
+    /// Whether it has begun, in this keeper's time or perhaps in that of one before.
+    pub fn has_begun(&self, group: usize) -> bool {
+        self.orphaned || self.all.get(&group).is_some_and(|g| !g.begun.is_empty())
+    }
+
     /// Whether a step has begun and its group is not over.
     pub fn is_running(&self, drill: &Drill, step: &StepName) -> bool {
         let Some(index) = drill.steps.iter().position(|s| &s.name == step) else {

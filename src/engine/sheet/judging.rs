@@ -9,9 +9,9 @@ use crate::{
     drill::Input,
     engine::{Done, Engine, faults::track::Track},
     model::{
-        event::Body,
+        event::{Body, Doubt},
         ids::StepName,
-        phase::Phase,
+        phase::{Cause, Phase},
         said::{Said, said},
         sample::Query,
         sheet::{RowId, RowState, Verdict},
@@ -100,8 +100,32 @@ impl Engine {
         let over = matches!(self.machine.phase(), Phase::Recovering | Phase::Verifying);
         if over && !self.groups.reported && self.groups.all.values().all(|g| g.last) {
             self.groups.reported = true;
+            self.doubt_rowless();
             let verdicts = verdict::verdicts(&self.groups.finals);
             self.feed(Input::RowsFinal(verdicts));
+        }
+    }
+
+    /// A group without rows has none to be NOT EXERCISED on. Of one that another keeper began no hits are known.
+    fn doubt_rowless(&mut self) {
+        if !self.plan.purpose.injects() || self.machine.cause() != Some(&Cause::Finished) {
+            return;
+        }
+        let groups: Vec<usize> = self.groups.all.keys().copied().collect();
+        for group in groups {
+            let breaks = |step: usize| self.schedule.slots[step].breaks;
+            let rowless = self.group_rows(group).is_empty() && self.schedule.members(group).any(breaks);
+            if !rowless || !self.groups.has_begun(group) {
+                continue;
+            }
+            let exercised = self.exercised(group);
+            if exercised == Exercised::No {
+                self.ladder(group);
+            }
+            if exercised != Exercised::Yes {
+                let step = self.plan.drill.steps[group].name.clone();
+                self.feed(Input::Doubt(Doubt::NotExercised { step }));
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 mod arming;
 mod last_read;
 mod record;
+mod rowless;
 mod takeover;
 
 use std::path::Path;

@@ -24,7 +24,7 @@ use super::{
 
 pub use header::{GuardHeader, Header, MetricHeader, RowHeader, StepHeader};
 pub use measured::{BaselineRow, GuardState, Health, Hits, Period, Steadiness};
-pub use outcome::Outcome;
+pub use outcome::{Doubt, Outcome};
 pub use preflight::{Check, CheckOutcome, ReachLine};
 
 /// One event.
@@ -176,6 +176,9 @@ pub enum Body {
         /// Each rung and what was found.
         rungs: Vec<(String, String)>,
     },
+
+    /// Something stands against HELD, and on no row.
+    Doubted(Doubt),
 
     /// Recovery has been decided. Durable.
     Recovering {

@@ -127,6 +127,8 @@ impl RunView {
                     rungs: rungs.clone(),
                 });
             }
+            Body::Doubted(doubt) if self.doubts.len() < MAX_REMARKS => self.doubts.push(doubt.clone()),
+            Body::Doubted(_) => {}
             Body::Recovering { cause } => {
                 if self.recovering.is_none() {
                     self.recovering = Some(RecoveringView {

@@ -150,6 +150,11 @@ impl Teller<'_> {
                     rungs.join(" → ")
                 )
             }
+            Body::Doubted(doubt) => format!(
+                "{}{}",
+                self.t("not HELD: ", "不算成立："),
+                doubt.said().get(self.lang)
+            ),
             Body::Recovering { cause } => {
                 format!(
                     "{}{}",
