@@ -4,6 +4,7 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::{
     model::{
+        event::Doubt,
         said::Said,
         sheet::Verdict,
         text::{Lang, harmless},
@@ -66,8 +67,12 @@ fn row_status(row: &FullRow<'_>, allow_undecided: bool) -> TestCaseStatus {
 }
 
 fn guard_status(view: &RunView) -> TestCaseStatus {
-    match view.recovering.as_ref().map(|r| &r.cause) {
-        Some(cause) if cause.is_abort() => not(NonSuccessKind::Failure, "ABORTED", &cause.describe(Lang::En)),
+    let broke = view.doubts.iter().find(|d| matches!(d, Doubt::GuardBroke { .. }));
+    match (view.recovering.as_ref().map(|r| &r.cause), broke) {
+        (Some(cause), _) if cause.is_abort() => {
+            not(NonSuccessKind::Failure, "ABORTED", &cause.describe(Lang::En))
+        }
+        (_, Some(broke)) => not(NonSuccessKind::Failure, "BROKEN", broke.said().en()),
         _ => TestCaseStatus::success(),
     }
 }

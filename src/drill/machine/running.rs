@@ -4,11 +4,14 @@ use super::{
     Deadman, Machine, SlotState, State,
     effect::{Effect, Effects},
 };
-use crate::model::{
-    event::{Body, GuardState, Health},
-    phase::Cause,
-    said::{Said, said},
-    time::{Moment, Span},
+use crate::{
+    drill::guard,
+    model::{
+        event::{Body, Doubt, GuardState, Health},
+        phase::Cause,
+        said::{Said, said},
+        time::{Moment, Span},
+    },
 };
 
 /// A deadman that dies is followed by another within moments. Where none can be started, the keeper may be the next to die.
@@ -29,6 +32,9 @@ impl Machine {
             if slots[i] == SlotState::Going && now >= *began + slot.end {
                 slots[i] = SlotState::Over;
                 let made = slot.breaks && self.purpose.injects();
+                if made {
+                    self.fault_ended = Some(now);
+                }
                 effects.extend(made.then_some(Effect::StopStep { step: i }));
                 effects.push(Effect::Emit(Body::StepEnded { step: i }));
             }
@@ -63,6 +69,7 @@ impl Machine {
 
     pub(super) fn guard(&mut self, state: GuardState, text: Said, now: Moment) -> Effects {
         let health = state.health;
+        let late = self.cause() == Some(&Cause::Finished) && self.reaches_back(&state, now);
         let mut effects = vec![Effect::Emit(Body::Guard(state))];
         let cause = match health {
             Health::Broken => Some(Cause::Guard { what: text }),
@@ -82,8 +89,23 @@ impl Machine {
                 );
                 effects.extend(self.refuse(vec![why]));
             }
+            // Everything is being put back already. What the users felt was the fault all the same.
+            (Some(Cause::Guard { what }), _) if late => {
+                effects.extend(self.doubt(Doubt::GuardBroke { what }));
+            }
             _ => {}
         }
         effects
+    }
+
+    /// Whether the samples that it broke on reach back to the last fault. What comes later is recovery's own: a drain, a restart.
+    fn reaches_back(&self, state: &GuardState, now: Moment) -> bool {
+        let guard = &self.drill.guard;
+        let reach = match guard.steady_state.get(state.index) {
+            Some(hypothesis) => hypothesis.window + guard.every * u64::from(guard.samples),
+            None => guard::tripwire_stop(guard).unwrap_or(Span::ZERO),
+        };
+        let ended = self.fault_ended.filter(|_| self.purpose.injects());
+        ended.is_some_and(|ended| now.since(ended) <= reach + state.reading.age)
     }
 }

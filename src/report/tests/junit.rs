@@ -5,7 +5,11 @@ use tempfile::TempDir;
 use super::run_of;
 use crate::{
     journal::story,
-    model::{event::Body, secret::Secrets, text::Lang},
+    model::{
+        event::{Body, Doubt},
+        secret::Secrets,
+        text::Lang,
+    },
     report::*,
     view::RunView,
 };
@@ -44,6 +48,21 @@ fn a_row_that_is_not_final_is_no_result() {
         Lang::En,
     );
     assert!(page.contains("NOT FINAL") && !page.contains("AS EXPECTED"));
+}
+
+#[test]
+fn the_guard_of_a_run_that_it_did_not_end_in_time_is_no_success() {
+    let mut view = RunView::of(&story::events());
+    view.recovering = None;
+    assert!(!junit([&view], false).contains("BROKEN"));
+    view.doubts.push(Doubt::GuardBroke {
+        what: "orders 98% (≥ 99%), 3 of 3".into(),
+    });
+    let xml = junit([&view], true);
+    assert!(
+        xml.contains("BROKEN") && xml.contains("orders 98% (≥ 99%), 3 of 3"),
+        "{xml}"
+    );
 }
 
 #[test]

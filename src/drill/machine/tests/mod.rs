@@ -4,6 +4,7 @@ mod any_order;
 mod baseline;
 mod closing;
 mod deadman;
+mod late_guard;
 mod out_of_time;
 mod purposes;
 
