@@ -4,12 +4,12 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::{
     model::{
-        event::Doubt,
+        event::{Doubt, Health},
         said::Said,
         sheet::Verdict,
         text::{Lang, harmless},
     },
-    view::{Ending, RunView, row_label},
+    view::{Ending, GuardView, RunView, row_label},
 };
 
 use super::sheet::{FullRow, phenomenon, rows};
@@ -73,7 +73,19 @@ fn guard_status(view: &RunView) -> TestCaseStatus {
             not(NonSuccessKind::Failure, "ABORTED", &cause.describe(Lang::En))
         }
         (_, Some(broke)) => not(NonSuccessKind::Failure, "BROKEN", broke.said().en()),
+        _ if view.outcome.as_ref().is_some_and(|o| o.refused) => refused_status(view),
         _ => TestCaseStatus::success(),
+    }
+}
+
+/// A run that was refused was not guarded. If the guard itself is the reason, it has failed.
+fn refused_status(view: &RunView) -> TestCaseStatus {
+    let broken = |g: &GuardView| matches!(g.state.health, Health::Broken | Health::BlindTooLong);
+    if view.guards.iter().flatten().any(broken) {
+        let why = Said::sentences(&view.refused);
+        not(NonSuccessKind::Failure, "BROKEN", why.en())
+    } else {
+        not(NonSuccessKind::Error, "NOT REACHED", "nothing was there to guard")
     }
 }
 

@@ -6,7 +6,7 @@ use super::run_of;
 use crate::{
     journal::story,
     model::{
-        event::{Body, Doubt},
+        event::{Body, Doubt, Event, GuardState, Health},
         secret::Secrets,
         text::Lang,
     },
@@ -62,6 +62,46 @@ fn the_guard_of_a_run_that_it_did_not_end_in_time_is_no_success() {
     assert!(
         xml.contains("BROKEN") && xml.contains("orders 98% (≥ 99%), 3 of 3"),
         "{xml}"
+    );
+}
+
+#[test]
+fn the_guard_of_a_refused_run_is_no_success() {
+    let refused = |health| {
+        let mut events = story::events();
+        let first_step = |e: &Event| matches!(e.body, Body::StepStarted { .. });
+        let begun = events.iter().position(first_step).unwrap();
+        let guard = events
+            .iter()
+            .find(|e| matches!(e.body, Body::Guard(_)))
+            .unwrap()
+            .clone();
+        events.truncate(begun);
+        let Body::Guard(state) = guard.body else {
+            panic!("{guard:?}")
+        };
+        let why = "the steady state does not hold by itself".into();
+        let end = [
+            Body::Guard(GuardState { health, ..state }),
+            Body::Refused { reasons: vec![why] },
+            Body::Closed(crate::drill::outcome::refused()),
+        ];
+        let seq = events.last().unwrap().seq;
+        for (seq, body) in (seq + 1..).zip(end) {
+            events.push(story::at(seq, 605, body));
+        }
+        junit([&RunView::of(&events)], true)
+    };
+    let broken = refused(Health::Broken);
+    assert!(
+        broken.contains("BROKEN") && broken.contains("the steady state does not hold by itself"),
+        "{broken}"
+    );
+    // Refused for another reason: nobody knows whether it would have held.
+    let other = refused(Health::Holds);
+    assert!(
+        !other.contains("BROKEN") && other.contains("nothing was there to guard"),
+        "{other}"
     );
 }
 
