@@ -9,13 +9,21 @@ use super::{
     replay,
 };
 use crate::{
-    engine, journal,
+    engine,
+    journal::{self, History},
     judge::{self, parse_case},
-    model::{exit::Exit, sheet::Verdict},
+    model::{
+        exit::Exit,
+        sheet::{RowState, Verdict},
+        text::harmless,
+    },
 };
 
 /// A case with the most windows that the judge takes fits in.
 const MAX_LINE: u64 = 64 << 20;
+
+/// The longest damage that is told, in characters.
+const LONGEST: usize = 300;
 
 /// Cases that are judged together: enough for all cores, few enough for a stream to flow.
 const BATCH: usize = 512;
@@ -114,11 +122,16 @@ fn again(common: &Common, args: &Judge) -> Result<Exit, Failure> {
     let plan = record.dir().plan()?;
     let history = journal::read(record.dir())?;
     let judged = engine::rejudge(&plan, &history).map_err(Failure::usage)?;
+    let damage = not_judged(&history);
     let mut worst = Exit::Held;
     for row in &judged.rows {
         worst = worst.max(row.verdict.into());
         if args.json {
-            println!("{}", serde_json::to_string(row).map_err(Failure::usage)?);
+            let damage = &damage;
+            println!(
+                "{}",
+                serde_json::to_string(&JsonRow { row, damage }).map_err(Failure::usage)?
+            );
             continue;
         }
         let step = &plan.drill.steps[row.row.step];
@@ -129,7 +142,7 @@ fn again(common: &Common, args: &Judge) -> Result<Exit, Failure> {
             .map(|s| format!(" {s}"))
             .unwrap_or_default();
         let differs = match judged.recorded.get(&row.row) {
-            Some(said) if *said != row.verdict => format!("  (the run said {said})"),
+            Some(said) if said.verdict != row.verdict => format!("  (the run said {})", said.verdict),
             _ => String::new(),
         };
         println!(
@@ -140,5 +153,32 @@ fn again(common: &Common, args: &Judge) -> Result<Exit, Failure> {
             row.reason.get(context.lang)
         );
     }
+    if !args.json {
+        for what in &damage {
+            println!("! not judged: {what}");
+        }
+    }
     Ok(worst)
+}
+
+/// A row with what the judge had not.
+#[derive(serde::Serialize)]
+struct JsonRow<'a> {
+    #[serde(flatten)]
+    row: &'a RowState,
+    damage: &'a [String],
+}
+
+/// As many damaged lines are named one by one.
+const NAMED: usize = 20;
+
+/// What was recorded and could not be read: a window, a counter, another fault may have stood there.
+fn not_judged(history: &History) -> Vec<String> {
+    let damage = history.damage.iter().take(NAMED);
+    let mut all: Vec<String> = damage.map(|d| harmless(&d.to_string(), LONGEST)).collect();
+    let more = history.damage.len().saturating_sub(NAMED);
+    all.extend((more > 0).then(|| format!("and {more} damaged lines more")));
+    let out = history.left_out;
+    all.extend((out > 0).then(|| format!("the last {out} events: more than are held at once")));
+    all
 }

@@ -107,11 +107,7 @@ impl Prepared {
                 );
             }
             Exercised::Unknown if verdict == Verdict::AsExpected => {
-                let why = said!(
-                    "its hits are not known or all of them failed, or it was gone before its time",
-                    "命中数未知或全部失败，或故障提前消失"
-                );
-                return (Verdict::Undecided, why);
+                return (Verdict::Undecided, not_shown());
             }
             Exercised::Unknown | Exercised::Yes => {}
         }
@@ -121,6 +117,23 @@ impl Prepared {
         }
         (verdict, reason)
     }
+}
+
+/// Why a row is not AS EXPECTED whose fault was not shown to work.
+fn not_shown() -> Said {
+    said!(
+        "its hits are not known or all of them failed, or it was gone before its time",
+        "命中数未知或全部失败，或故障提前消失"
+    )
+}
+
+/// What earlier versions said of it.
+const NOT_SHOWN_BEFORE: &str = "its hits are not known, or it was gone before its time";
+
+/// Whether a recorded row says so.
+pub(super) fn was_not_shown(row: &RowState) -> bool {
+    let why = row.reason.en();
+    row.verdict == Verdict::Undecided && (why == not_shown().en() || why == NOT_SHOWN_BEFORE)
 }
 
 /// The final verdicts, in the sheet's order.
