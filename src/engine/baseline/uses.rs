@@ -23,7 +23,7 @@ pub(super) fn uses(bench: &Bench<'_>, query: &Query) -> Vec<Use> {
                 expect: rows::expect(&expectation.change),
                 pause: bench.schedule.slots[step].start.windows(bench.drill.window),
                 planned: bench.planned(step),
-                settle: bench.settle(step),
+                settle: bench.settle_of(step, query),
             });
         }
     }

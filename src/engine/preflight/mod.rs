@@ -123,6 +123,7 @@ impl Inspector {
     async fn inspect(mut self, meters: Result<Meters, String>) -> Found {
         self.targets();
         self.guard_is_worth_it();
+        self.guard_looks_at_now();
         self.expiry();
         let mut meters = match meters {
             Ok(meters) => Some(meters),

@@ -5,6 +5,7 @@ use crate::{
     drill::schedule::Schedule,
     engine::meters::collected::{self, Collected},
     judge::{self, Case, Expect, Periods},
+    metrics::longest_range,
     model::{
         amount::{Basis, Bounds, Unit},
         dashboard::Read,
@@ -84,6 +85,17 @@ impl Bench<'_> {
         }
     }
 
+    /// The same for a query. Until a range of PromQL has passed, its value still looks back to before the step; where too few
+    /// windows remain then, there is no data rather than a change that is thinned.
+    pub fn settle_of(&self, step: usize, query: &Query) -> usize {
+        let range = match self.read(query) {
+            Some(Read::Promql { query }) => longest_range(query),
+            _ => Span::ZERO,
+        };
+        let windows = range.0.div_ceil(self.drill.window.0.max(1));
+        self.settle(step).max(windows as usize)
+    }
+
     /// Windows between the end of the baseline and the start of a step's group.
     fn pause(&self, group: usize, query: &Query) -> usize {
         let baseline = self.collected.start(Period::Baseline);
@@ -112,7 +124,7 @@ impl Bench<'_> {
         let before = self.collected.windows(Period::Baseline, query, read);
         let during = self.during(group, step, query, read);
         let mut periods = Periods::new(before, during).ok()?;
-        periods.settle = Some(self.settle(step));
+        periods.settle = Some(self.settle_of(step, query));
         periods.pause = self.pause(group, query);
         Some(periods)
     }
@@ -186,5 +198,78 @@ impl Bench<'_> {
             judge::Unit::Rel if frozen.level > 0.0 => Some(sdc / frozen.level),
             judge::Unit::Rel => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{
+        dashboard::{Metric, MetricKind},
+        drill::Start,
+        ids::MetricId,
+        sample::{Marks, Numbers, Window},
+        sheet::Verdict,
+        testing::{drill, step},
+        text::Localized,
+    };
+
+    /// A step of thirty windows under which what the query gives doubles.
+    fn judged(promql: &str) -> (usize, Verdict) {
+        let metric = MetricId::new("order_mean").unwrap();
+        let mut drill = drill(vec![step("a", 30, Start::InOrder, true)]);
+        drill.dashboard.metrics.push(Metric {
+            id: metric.clone(),
+            title: Localized::plain("mean"),
+            kind: MetricKind::Business,
+            unit: Unit::Seconds,
+            better: None,
+            read: Read::Promql { query: promql.into() },
+            of: Vec::new(),
+        });
+        drill.steps[0].expect.push(Expectation {
+            metric: metric.clone(),
+            scope: None,
+            change: Change::Rises(Bounds {
+                at_least: Some(0.1),
+                at_most: None,
+                basis: Basis::Absolute,
+            }),
+            otherwise: None,
+        });
+        let query = Query::new(&metric, None);
+        let mut collected = Collected::default();
+        for (period, start, count, level) in
+            [(Period::Baseline, 0, 60, 0.2), (Period::Step(0), 60_000, 30, 0.4)]
+        {
+            collected.begin(period, start);
+            for index in 0..count {
+                let wave = 0.01 * ((index * 7 % 5) as f64 - 2.0);
+                let window = Window {
+                    index,
+                    start: start + index as i64 * 1000,
+                    numbers: Ok(Numbers::Gauge(level + wave)),
+                    marks: Marks::default(),
+                };
+                collected.push(period, &query, window);
+            }
+        }
+        let bench = Bench {
+            drill: &drill,
+            schedule: &Schedule::of(&drill).unwrap(),
+            collected: &collected,
+            baseline: &BaselineLevels::default(),
+            spacing: Span::seconds(1),
+        };
+        let id = RowId { step: 0, row: 0 };
+        let row = bench.prepare(id, Exercised::Yes, None, Span::ZERO, true).judge();
+        (bench.settle_of(0, &query), row.verdict)
+    }
+
+    #[test]
+    fn what_a_range_of_promql_still_sees_of_the_time_before_is_left_out_however_long_it_is() {
+        assert_eq!(judged("avg(busy)"), (3, Verdict::AsExpected));
+        assert_eq!(judged("sum(rate(busy[12s]))"), (12, Verdict::AsExpected));
+        assert_eq!(judged("sum(rate(busy[5m]))"), (300, Verdict::NoData));
     }
 }

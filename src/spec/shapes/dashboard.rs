@@ -84,7 +84,7 @@ pub(in crate::spec) static METRIC: Shape = Shape {
         may(
             "promql",
             Form::One(Scalar::Query),
-            "Any PromQL that gives one number. Needs a Prometheus server.",
+            "Any PromQL that gives one number. Needs a Prometheus server. A range in it, `[5m]`, looks back by itself: so much of a step's start is left out, and a hypothesis of the guard with a longer range than its `window` and than `every` x `samples` is refused; read that as a `ratio`.",
         ),
     ],
     rules: &[Rule::Choose(&["ratio", "rate", "quantile", "gauge", "promql"])],
