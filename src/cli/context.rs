@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{error::Failure, kubeconfig, options::Common, range_environment, shipped};
+use super::{error::Failure, kubeconfig, options::Common, range_environment, say, shipped};
 use crate::{
     journal::StateDir,
     model::{
@@ -163,7 +163,7 @@ impl Context {
         match spec::read_dashboard(&source) {
             Ok(read) => Some(read.value),
             Err(diagnostics) => {
-                eprint!("{}", super::error::shown(&diagnostics));
+                say::err_text(super::error::shown(&diagnostics));
                 None
             }
         }
@@ -180,7 +180,7 @@ pub fn state_dir_of(common: &Common) -> Option<PathBuf> {
         Ok(context) => context.state_dir,
         Err(failure) => {
             failure.report();
-            eprintln!("allclear: the configuration cannot be used; runs are looked for in the usual place");
+            say::err("allclear: the configuration cannot be used; runs are looked for in the usual place");
             None
         }
     }

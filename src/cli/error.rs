@@ -2,6 +2,7 @@
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
+use super::say;
 use crate::{journal::StateError, model::exit::Exit, spec::Diagnostics};
 
 /// A command that did not do what it was asked.
@@ -27,14 +28,14 @@ impl Failure {
     pub fn report(&self) -> Exit {
         let (text, code) = match self {
             Failure::Files(all) => {
-                eprint!("{}", shown(all));
+                say::err_text(shown(all));
                 return Exit::Usage;
             }
             Failure::Usage(text) => (text, Exit::Usage),
             Failure::Refused(text) => (text, Exit::Refused),
             Failure::Lost(text) => (text, Exit::Remains),
         };
-        eprintln!("allclear: {text}");
+        say::err(format_args!("allclear: {text}"));
         code
     }
 }

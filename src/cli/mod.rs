@@ -28,6 +28,7 @@ mod replay;
 mod restore;
 mod run;
 mod runs;
+mod say;
 mod shipped;
 mod show;
 mod smoke;

@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal};
 use super::{
     context,
     options::{Command, Common},
+    say,
 };
 use crate::journal::{self, StateDir};
 
@@ -40,12 +41,12 @@ pub fn say_what_is_owed(common: &Common, command: &Command) {
             run.run
         );
         if red {
-            eprintln!("\u{1b}[31;1m{text}\u{1b}[0m");
+            say::err(format_args!("\u{1b}[31;1m{text}\u{1b}[0m"));
         } else {
-            eprintln!("{text}");
+            say::err(&text);
         }
         for fault in &run.faults {
-            eprintln!("  {} on {}", fault.what, fault.instance);
+            say::err(format_args!("  {} on {}", fault.what, fault.instance));
         }
     }
 }

@@ -4,7 +4,7 @@ use super::{
     context,
     error::Failure,
     options::{Common, Recover},
-    start,
+    say, start,
     watch::{self, Look, Seen},
 };
 use crate::{
@@ -21,10 +21,10 @@ pub fn recover(common: &Common, args: &Recover) -> Result<Exit, Failure> {
         None => open_runs(&state)?,
     };
     if runs.is_empty() {
-        println!(
+        say::out(format_args!(
             "nothing to recover in {}: every run there is over (--state-dir names another place)",
             state.path().display()
-        );
+        ));
         return Ok(Exit::Held);
     }
     // One run that cannot be recovered must not keep the others from it.
@@ -57,7 +57,10 @@ fn open_runs(state: &StateDir) -> Result<Vec<(RunId, RunDir)>, Failure> {
 fn recover_one(common: &Common, state: &StateDir, run: &RunId, dir: &RunDir) -> Result<Exit, Failure> {
     let history = journal::without_readings(dir)?;
     if let Some(outcome) = journal::facts(&history.events).closed {
-        println!("run {run} is over: {}; nothing was changed", said(&outcome));
+        say::out(format_args!(
+            "run {run} is over: {}; nothing was changed",
+            said(&outcome)
+        ));
         return Ok(is_put_back(&outcome));
     }
     super::runtime()?.block_on(set_going(state, run, dir))?;
@@ -90,7 +93,7 @@ async fn set_going(state: &StateDir, run: &RunId, dir: &RunDir) -> Result<(), Fa
             None => "no keeper is alive; a new one puts everything back".to_owned(),
         };
         if doing != last {
-            println!("run {run}: {doing}");
+            say::out(format_args!("run {run}: {doing}"));
             last = doing;
         }
         let failure = match &holder {

@@ -1,6 +1,7 @@
 //! Keeper and deadman killed at once: the fault ends by itself, and the debt is told until it is paid.
 
 use std::{
+    fs,
     io::{BufRead, BufReader},
     process::{Command, Stdio},
     time::Duration,
@@ -158,4 +159,22 @@ async fn a_deadman_whose_keeper_is_gone_already_takes_its_new_parent_for_nobody(
     assert_eq!(status.code(), Some(0));
     run.ends().await;
     run.assert_nothing_left(&shop, "taken over").await;
+}
+
+#[tokio::test]
+async fn recover_puts_everything_back_although_nothing_can_be_said_of_it() {
+    let shop = Shop::open().await;
+    let run = both_killed(&shop, "10m").await;
+    let full = || {
+        fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .expect("a device")
+    };
+    let mut command = run.place.allclear(&shop, &["recover", &run.id()]);
+    let status = command.stdout(full()).stderr(full()).status().expect("recover");
+    // Nobody has watched it to its end.
+    assert_eq!(status.code(), Some(4));
+    run.ends().await;
+    run.assert_nothing_left(&shop, "recovered in silence").await;
 }
