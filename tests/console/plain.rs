@@ -251,6 +251,51 @@ async fn a_console_that_owns_its_run_still_recovers_when_nobody_reads_it() {
     assert_eq!(asks.try_recv(), Ok(Ask::Interrupt { signal: "SIGINT" }));
 }
 
+/// A pipe that nobody reads, and that is full: whoever writes into it waits.
+struct Unread(std::sync::mpsc::Receiver<()>);
+
+impl std::io::Write for Unread {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        // Until it is closed; a reporter that waits here must not wait for ever.
+        let _ = self.0.recv_timeout(std::time::Duration::from_secs(20));
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_signal_is_heard_though_nobody_reads_the_pipe() {
+    let (link, mut asks) = scripted();
+    let (_open, closes) = std::sync::mpsc::channel();
+    let later = stream::once(async {
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        "SIGTERM"
+    });
+    let began = tokio::time::Instant::now();
+    let end = report(
+        link,
+        Unread(closes),
+        options(Lang::En),
+        Box::pin(later.chain(stream::pending())),
+    )
+    .await;
+    assert!(
+        matches!(
+            end,
+            PlainEnd::Ended {
+                interrupted: true,
+                ..
+            }
+        ),
+        "{end:?}"
+    );
+    assert_eq!(asks.try_recv(), Ok(Ask::Interrupt { signal: "SIGTERM" }));
+    let took = began.elapsed();
+    assert!(took < std::time::Duration::from_secs(15), "{took:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_keeper_that_is_gone_for_good_is_not_taken_for_an_end() {
     let (mut link, _asks) = scripted();

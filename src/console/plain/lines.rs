@@ -39,6 +39,10 @@ impl<W: Write> Plain<W> {
         &self.view
     }
 
+    pub(super) fn out(&mut self) -> &mut W {
+        &mut self.out
+    }
+
     /// The writer, with all that was written.
     pub fn into_inner(self) -> W {
         self.out

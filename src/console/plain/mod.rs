@@ -2,6 +2,7 @@
 //! words that count at the end.
 
 mod lines;
+mod outlet;
 
 use std::{
     io::{self, Write},
@@ -15,6 +16,7 @@ use tokio::{
 };
 
 pub use self::lines::Plain;
+use self::outlet::Outlet;
 use super::{Ask, Incoming, Link};
 use crate::model::{event::Outcome, text::Lang, time::Moment};
 
@@ -48,7 +50,7 @@ pub enum PlainEnd {
         /// Whether a signal to this console ended it.
         interrupted: bool,
     },
-    /// The console has left; the run goes on, or goes on recovering.
+    /// The console was left, by a signal or by whoever read it; the run goes on, or goes on recovering.
     Left,
     /// The keeper went away for good without an outcome, and why.
     Lost(String),
@@ -56,11 +58,16 @@ pub enum PlainEnd {
 
 /// Reports the run to `out` until it is over. SIGINT, SIGTERM and SIGHUP mean recover if the run is this console's own,
 /// a second one leaves; otherwise they leave. If nobody reads `out` any more, a console that owns its run goes on
-/// without it, so that a signal still recovers.
+/// without it, so that a signal still recovers. If somebody has it and does not read, lines are left out, and a signal is
+/// heard all the same.
 ///
 /// # Errors
 /// If signals cannot be listened to.
-pub async fn run<L: Link, W: Write>(link: L, out: W, options: PlainOptions) -> io::Result<PlainEnd> {
+pub async fn run<L, W>(link: L, out: W, options: PlainOptions) -> io::Result<PlainEnd>
+where
+    L: Link,
+    W: Write + Send + 'static,
+{
     let listen = |kind: SignalKind, name: &'static str| -> io::Result<_> {
         let listener = signal(kind)?;
         Ok(stream::unfold(listener, move |mut listener| async move {
@@ -77,13 +84,28 @@ pub async fn run<L: Link, W: Write>(link: L, out: W, options: PlainOptions) -> i
 }
 
 /// The loop itself, over any signals.
-pub async fn report<L, W, S>(mut link: L, out: W, options: PlainOptions, mut signals: S) -> PlainEnd
+pub async fn report<L, W, S>(link: L, out: W, options: PlainOptions, signals: S) -> PlainEnd
 where
     L: Link,
-    W: Write,
+    W: Write + Send + 'static,
     S: Stream<Item = &'static str> + Unpin,
 {
-    let mut plain = Plain::new(out, options);
+    let mut plain = Plain::new(Outlet::open(out, options.lang), options);
+    let end = follow(link, &mut plain, options, signals).await;
+    plain.into_inner().close().await;
+    end
+}
+
+async fn follow<L, S>(
+    mut link: L,
+    plain: &mut Plain<Outlet>,
+    options: PlainOptions,
+    mut signals: S,
+) -> PlainEnd
+where
+    L: Link,
+    S: Stream<Item = &'static str> + Unpin,
+{
     let mut tick = interval(PROGRESS);
     tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
     tick.reset();
@@ -127,8 +149,16 @@ where
                     plain.receive(incoming)
                 }
             },
-            _ = tick.tick() => plain.progress(),
+            _ = tick.tick() => match plain.out().is_behind() {
+                true => {
+                    plain.out().leave_out();
+                    Ok(())
+                }
+                false => plain.progress(),
+            },
+            () = plain.out().broken(), if readable => Err(io::ErrorKind::BrokenPipe.into()),
         };
+        let written = written.and_then(|()| plain.out().flush());
         if let Some(outcome) = plain.view().outcome.clone() {
             return PlainEnd::Ended { outcome, interrupted };
         }
