@@ -41,7 +41,8 @@ fn message_rule(scene: &Scene<'_>, width: usize) -> Strip {
     }
 }
 
-fn message(scene: &Scene<'_>) -> Option<(Role, String)> {
+/// What was just said to whoever sits here, if it stands still.
+pub(super) fn message(scene: &Scene<'_>) -> Option<(Role, String)> {
     let unanswered = scene
         .ui
         .asked
@@ -124,7 +125,7 @@ fn note_field(scene: &Scene<'_>, note: &str, width: usize) -> Strip {
 }
 
 /// The end of a text, at most `room` cells of it: where one writes.
-fn tail(text: &str, room: usize) -> &str {
+pub(super) fn tail(text: &str, room: usize) -> &str {
     let mut from = 0;
     for (start, _) in text.char_indices() {
         from = start;

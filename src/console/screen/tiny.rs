@@ -1,8 +1,8 @@
-//! A terminal too small for a screen: the phase, the guard, the verdicts, the key.
+//! A terminal too small for a screen: the phase, the guard, the verdicts, what was just said or is being written, the key.
 
 use super::{
     super::{
-        cells::Strip,
+        cells::{Strip, width as cells, wrap},
         scene::{Scene, health_role},
         theme::Role,
     },
@@ -12,6 +12,14 @@ use crate::model::{sheet::Verdict, text::Word};
 
 /// As many lines as there is room for, the most important first.
 pub(super) fn lines(scene: &Scene<'_>, width: usize, height: usize) -> Vec<Strip> {
+    let below = below(scene, width, height);
+    let mut lines = state(scene);
+    lines.truncate(height.saturating_sub(below.len()));
+    lines.extend(below);
+    lines.into_iter().map(|l| l.cut_to(width)).collect()
+}
+
+fn state(scene: &Scene<'_>) -> Vec<Strip> {
     let mut lines = Vec::new();
     match scene.ending() {
         Some((role, words)) => {
@@ -33,15 +41,49 @@ pub(super) fn lines(scene: &Scene<'_>, width: usize, height: usize) -> Vec<Strip
     }
     lines.push(guard(scene));
     lines.push(counts(scene));
-    if let Some((key, words)) = footer::footer(scene).into_iter().next() {
-        lines.push(Strip::of(Role::Key, key).gap(1).text(Role::Plain, words));
+    lines
+}
+
+/// What must be seen: a message, the note that is written, what the key does. One line is left for the phase, unless there is
+/// something to look at, or `r` is no key but a letter.
+fn below(scene: &Scene<'_>, width: usize, height: usize) -> Vec<Strip> {
+    let keys = match &scene.ui.note {
+        Some(note) => writing(scene, note, width),
+        None => footer::footer(scene)
+            .into_iter()
+            .take(1)
+            .map(|(key, words)| Strip::of(Role::Key, key).gap(1).text(Role::Plain, words))
+            .collect(),
+    };
+    let message = footer::message(scene);
+    let urgent = scene.ui.note.is_some() || message.as_ref().is_some_and(|(role, _)| *role == Role::Look);
+    let room = height.saturating_sub(usize::from(!urgent));
+    let mut lines = Vec::new();
+    if let Some((role, text)) = message {
+        let said = wrap(&text, width).into_iter().map(|line| Strip::of(role, line));
+        lines.extend(said.take(room.saturating_sub(keys.len()).max(usize::from(room > 0))));
     }
-    if lines.len() > height && height > 0 {
-        let key = lines.pop();
-        lines.truncate(height.saturating_sub(1).max(1));
-        lines.extend(key.filter(|_| height > 1));
-    }
-    lines.into_iter().map(|l| l.cut_to(width)).collect()
+    let left = room.saturating_sub(lines.len());
+    lines.extend(keys.into_iter().rev().take(left).rev());
+    lines
+}
+
+/// Where one writes, and the keys that are none of its letters.
+fn writing(scene: &Scene<'_>, note: &str, width: usize) -> Vec<Strip> {
+    let title = scene.t("note> ", "备注> ");
+    let room = width.saturating_sub(cells(title) + 1);
+    vec![
+        Strip::of(Role::Key, title)
+            .text(Role::Plain, footer::tail(note, room))
+            .text(Role::Picked, " "),
+        Strip::of(Role::Key, "Ctrl-R")
+            .gap(1)
+            .text(Role::Plain, scene.t("RECOVER", "恢复"))
+            .gap(2)
+            .text(Role::Key, "Esc")
+            .gap(1)
+            .text(Role::Plain, scene.t("cancel", "取消")),
+    ]
 }
 
 fn guard(scene: &Scene<'_>) -> Strip {

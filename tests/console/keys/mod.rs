@@ -2,6 +2,7 @@
 
 mod recovering;
 mod screens;
+mod tiny;
 mod typing;
 
 use allclear::{
