@@ -161,6 +161,17 @@ pub(crate) fn meant(key: &KeyEvent) -> Option<Action> {
     })
 }
 
+/// The key behind an Esc, if it is one that recovers. An Esc and a key that come in one packet, as over a slow line, are read as
+/// that key with Alt; every other key with Alt means nothing.
+pub(crate) fn after_esc(key: &KeyEvent) -> Option<KeyEvent> {
+    let alone = KeyEvent {
+        modifiers: key.modifiers.difference(KeyModifiers::ALT),
+        ..*key
+    };
+    let recovers = matches!(meant(&alone), Some(Action::Recover | Action::Interrupt));
+    (key.modifiers.contains(KeyModifiers::ALT) && recovers).then_some(alone)
+}
+
 /// What a key means everywhere, in text fields too.
 pub(crate) fn anywhere(key: &KeyEvent) -> Option<Action> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL) && !key.modifiers.contains(KeyModifiers::ALT);

@@ -19,6 +19,11 @@ use crate::{
 
 impl App {
     pub(super) fn key(&mut self, key: &KeyEvent, now: Moment) -> Option<Effect> {
+        if let Some(behind) = action::after_esc(key) {
+            // An Esc asks for nothing.
+            self.key(&KeyCode::Esc.into(), now);
+            return self.key(&behind, now);
+        }
         if !matches!(action::anywhere(key), Some(Action::Interrupt)) {
             self.ui.interrupted = false;
         }
