@@ -264,7 +264,7 @@ fn signals() {
         outside.wait_for_text("1 fault LIVE");
         let id = outside.child.process_id().unwrap();
         kill_process(Pid::from_raw(id as i32).unwrap(), signal).unwrap();
-        outside.given_back("Left");
+        outside.given_back("TornAway");
     }
 }
 

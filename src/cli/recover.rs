@@ -74,7 +74,11 @@ fn recover_one(common: &Common, state: &StateDir, run: &RunId, dir: &RunDir) -> 
     };
     match watch::watch(dir, run, look)? {
         Seen::Over(outcome) => Ok(is_put_back(&outcome)),
-        Seen::Left => Ok(Exit::Interrupted),
+        // Its keeper goes on, and nobody here has seen it end.
+        Seen::Left | Seen::TornAway => {
+            watch::is_not_over(run);
+            Ok(Exit::Remains)
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::{context::Context, error::Failure, link::KeeperLink, options::Common, start::Started};
+use super::{context::Context, error::Failure, link::KeeperLink, options::Common, say, start::Started};
 use crate::{
     console::{
         self, Colour, End, Link, Options,
@@ -65,8 +65,10 @@ pub fn now() -> Moment {
 pub enum Seen {
     /// The run is over.
     Over(Outcome),
-    /// We have left; the run goes on.
+    /// The person has left by a key; the run goes on.
     Left,
+    /// Looking was ended by something else: a signal, a terminal or a reader that is gone. The run goes on.
+    TornAway,
 }
 
 /// The longest wait for a keeper to tidy up after its last word.
@@ -119,7 +121,8 @@ pub fn shown(runtime: &Runtime, link: impl Link, look: Look) -> Result<Seen, Fai
         };
         return match runtime.block_on(plain::run(link, io::stdout(), options))? {
             PlainEnd::Ended { outcome, .. } => Ok(Seen::Over(outcome)),
-            PlainEnd::Left => Ok(Seen::Left),
+            // There is no key here.
+            PlainEnd::Left => Ok(Seen::TornAway),
             PlainEnd::Lost(why) => Err(Failure::Lost(why)),
         };
     }
@@ -135,10 +138,15 @@ pub fn shown(runtime: &Runtime, link: impl Link, look: Look) -> Result<Seen, Fai
         now,
         zone: TimeZone::system(),
     };
-    match runtime.block_on(console::run(link, options))? {
-        End::Ended(outcome) => Ok(Seen::Over(outcome)),
-        End::Left => Ok(Seen::Left),
-        End::Lost(why) => Err(Failure::Lost(why)),
+    match runtime.block_on(console::run(link, options)) {
+        Ok(End::Ended(outcome)) => Ok(Seen::Over(outcome)),
+        Ok(End::Left) => Ok(Seen::Left),
+        Ok(End::TornAway) => Ok(Seen::TornAway),
+        Ok(End::Lost(why)) => Err(Failure::Lost(why)),
+        Err(error) => {
+            say::err(format_args!("allclear: the terminal cannot be used: {error}"));
+            Ok(Seen::TornAway)
+        }
     }
 }
 
@@ -148,15 +156,26 @@ pub fn code(seen: &Seen, run: &RunId, look: Look, allow_undecided: bool) -> Exit
         Seen::Over(outcome) if outcome.exit == Exit::Undecided && allow_undecided => Exit::Held,
         Seen::Over(outcome) => outcome.exit,
         // Whoever owns a run and leaves before its end cannot say that all is well.
-        Seen::Left if look.owns => {
-            eprintln!("run {run} is not over: `allclear attach {run}` looks at it");
+        Seen::Left | Seen::TornAway if look.owns => {
+            is_not_over(run);
             Exit::Remains
         }
-        Seen::Left => {
-            eprintln!(
+        Seen::Left | Seen::TornAway => {
+            say::err(format_args!(
                 "run {run} goes on: `allclear attach {run}` looks at it, `allclear recover {run}` ends it"
-            );
-            Exit::Held
+            ));
+            match seen {
+                Seen::Left => Exit::Held,
+                // Nobody has said that what was seen is enough.
+                _ => Exit::Undecided,
+            }
         }
     }
+}
+
+/// Says so, and where it is looked at.
+pub fn is_not_over(run: &RunId) {
+    say::err(format_args!(
+        "run {run} is not over: `allclear attach {run}` looks at it"
+    ));
 }

@@ -104,8 +104,10 @@ pub struct Options {
 /// How looking at a run has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// The console has left; the run goes on.
+    /// The person has left by a key; the run goes on.
     Left,
+    /// Nobody meant to leave: a signal, or a terminal that is gone. The run goes on.
+    TornAway,
     /// The run is over.
     Ended(Outcome),
     /// The keeper went away for good without an outcome, and why.

@@ -75,16 +75,16 @@ where
             biased;
             key = input.next() => match key {
                 Some(key) => match effect(&mut app, &key?) {
-                    Some(Effect::Leave) => return Ok(end(&app)),
+                    Some(Effect::Leave) => return Ok(end(&app, End::Left)),
                     Some(Effect::Ask(ask)) => {
                         ask_keeper(&mut link, &mut app, ask).await;
                         true
                     }
                     None => true,
                 },
-                None => return Ok(end(&app)),
+                None => return Ok(end(&app, End::TornAway)),
             },
-            () = &mut signals => return Ok(end(&app)),
+            () = &mut signals => return Ok(end(&app, End::TornAway)),
             () = sleep_until(at), if due.is_some() => continue,
             incoming = link.next(), if open => {
                 open = incoming.is_some();
@@ -124,10 +124,11 @@ where
     Ok(())
 }
 
-fn end(app: &App) -> End {
+/// How it ended; `goes_on` if the run does.
+fn end(app: &App, goes_on: End) -> End {
     match (&app.view().outcome, app.lost()) {
         (Some(outcome), _) => End::Ended(outcome.clone()),
         (None, Some(why)) => End::Lost(why.to_owned()),
-        (None, None) => End::Left,
+        (None, None) => goes_on,
     }
 }

@@ -198,9 +198,17 @@ async fn a_second_drill_on_the_environment_is_refused_by_name_and_others_may_loo
     let reader = place.start(&["attach", &id, "--plain", "--read-only"]);
     reader.says("BASELINE").await;
     looker.signal(Signal::TERM);
-    looker.ended().await.with_code(0).saying("goes on");
+    looker.ended().await.with_code(6).saying("goes on");
     reader.signal(Signal::HUP);
-    reader.ended().await.with_code(0).saying("goes on");
+    reader.ended().await.with_code(6).saying("goes on");
+    let full = std::fs::File::options().write(true).open("/dev/full");
+    let mut unread = place.command(&["attach", "--plain"]);
+    let unread = unread.stdout(full.expect("a device")).status().await;
+    assert_eq!(
+        unread.expect("ended").code(),
+        Some(6),
+        "nobody has seen a line of it"
+    );
     assert_eq!(
         place.run(&["runs", "--json"]).await.json()[0]["keeper"],
         keeper,

@@ -132,8 +132,16 @@ async fn a_keeper_that_hangs_does_not_hang_the_keys() {
 async fn a_signal_leaves_and_asks_for_nothing() {
     let mut stage = stage(&Story::running());
     let (end, _) = run(stage.link, slowly(vec![]), sleep(Duration::from_secs(5))).await;
-    assert_eq!(end, End::Left);
+    assert_eq!(end, End::TornAway);
     assert!(stage.asks.try_recv().is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_keyboard_that_is_gone_is_nobodys_wish_to_leave() {
+    let stage = stage(&Story::running());
+    let gone = stream::empty::<io::Result<Input>>();
+    let (end, _) = run(stage.link, gone, std::future::pending()).await;
+    assert_eq!(end, End::TornAway);
 }
 
 #[tokio::test(start_paused = true)]

@@ -96,7 +96,7 @@ pub struct Restore {
 /// `attach`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  allclear attach                       the newest run\n  allclear attach 7f3a --read-only      no key changes anything\n  allclear attach --plain | tee log     lines instead of screens\n\nq and a closed terminal leave, and the run goes on. r and Ctrl-C put everything back."
+    after_help = "Examples:\n  allclear attach                       the newest run\n  allclear attach 7f3a --read-only      no key changes anything\n  allclear attach --plain | tee log     lines instead of screens\n\nq and a closed terminal leave, and the run goes on. r and Ctrl-C put everything back.\nExits as the run does. After q 0; 6 if a signal, a closed terminal or a closed pipe ended the looking."
 )]
 pub struct Attach {
     /// The run: its id, the beginning of it, or `latest`
@@ -113,7 +113,7 @@ pub struct Attach {
 /// `recover`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  allclear recover          every run that has left something\n  allclear recover 7f3a     one run, by the beginning of its id\n\nNeeds no configuration and no environment variable: the run's own record has\nall that is needed. Exits 0 when everything is put back or nothing was owed, 4 when something may remain."
+    after_help = "Examples:\n  allclear recover          every run that has left something\n  allclear recover 7f3a     one run, by the beginning of its id\n\nNeeds no configuration and no environment variable: the run's own record has\nall that is needed. Exits 0 when everything is put back or nothing was owed, 4 when something may remain, or when it is interrupted before it has seen the end: the keeper goes on all the same."
 )]
 pub struct Recover {
     /// The run [default: every run that has left something]
