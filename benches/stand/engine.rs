@@ -64,8 +64,9 @@ impl Engine {
     /// Starts it, with a journal in the temporary directory.
     pub fn start(plan: Plan, begin: Begin) -> Self {
         let ready = ready(plan);
+        let running = ready.setup.run(begin);
         Self {
-            outcome: tokio::spawn(ready.setup.run(begin)),
+            outcome: tokio::spawn(async move { running.await.outcome }),
             events: ready.events,
             asks: ready.asks,
             _state: ready.state,

@@ -5,10 +5,10 @@ use crate::{
     drill::Effect,
     drivers::webhook,
     model::{
-        event::{Body, Outcome, Period},
+        event::{Body, Period},
         phase::Phase,
         recovery::{Leftover, Milestone},
-        text::{Lang, Word},
+        text::Lang,
     },
 };
 
@@ -32,7 +32,8 @@ impl Engine {
                 Effect::Assess => self.assess(),
                 Effect::ReadEverything => self.read_everything(),
                 Effect::Notify { left } => self.notify(&left),
-                Effect::Close(outcome) => self.close(outcome).await,
+                // The loop says the last word, and beats until it is on the disk.
+                Effect::Close(outcome) => self.ended = Some(outcome),
             }
         }
     }
@@ -84,13 +85,5 @@ impl Engine {
                 });
             });
         }
-    }
-
-    async fn close(&mut self, outcome: Outcome) {
-        // The last word must be on the disk before the process that has it ends.
-        if let Err(error) = self.ledger.emit_durably(Body::Closed(outcome.clone())).await {
-            tracing::error!(%error, state = Phase::Closed.word(Lang::En), "the last record is not durable");
-        }
-        self.ended = Some(outcome);
     }
 }

@@ -1,11 +1,17 @@
 //! The engine's loop: asks first, then its clock, then what has come back.
 
+use std::time::Duration;
+
 use tokio::{
     sync::mpsc,
-    time::{MissedTickBehavior, interval},
+    time::{Interval, MissedTickBehavior, interval, timeout},
 };
 
-use super::{Done, Engine, TICK, setup::Ask, sleep::slept};
+use super::{
+    Done, Engine, TICK,
+    setup::{Ask, Ended},
+    sleep::slept,
+};
 use crate::{
     drill::Input,
     journal::JournalError,
@@ -17,7 +23,13 @@ use crate::{
 };
 
 /// How long the end of a run waits for messages to people.
-const LAST_NOTICES: std::time::Duration = std::time::Duration::from_secs(3);
+const LAST_NOTICES: Duration = Duration::from_secs(3);
+
+/// How long the last word is tried to be brought to the disk.
+const LAST_WORD: Duration = Duration::from_secs(5);
+
+/// Under which name it is remembered that this was said: once is enough, however many records fail.
+const NOT_RECORDED: &str = "not recorded";
 
 impl Engine {
     pub(super) async fn go(
@@ -25,16 +37,12 @@ impl Engine {
         mut asks: mpsc::UnboundedReceiver<Ask>,
         mut results: mpsc::UnboundedReceiver<Done>,
         mut heartbeat: Box<dyn FnMut() + Send>,
-    ) -> Outcome {
+    ) -> Ended {
         let mut tick = interval(TICK.into());
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             if let Some(outcome) = self.ended.take() {
-                // Whoever is to be told may take a moment; the deadman gives this process five seconds.
-                let told = async { while self.notices.join_next().await.is_some() {} };
-                let _ = tokio::time::timeout(LAST_NOTICES, told).await;
-                self.tasks.shutdown().await;
-                return outcome;
+                return self.end(outcome, tick, heartbeat).await;
             }
             tokio::select! {
                 biased;
@@ -47,6 +55,39 @@ impl Engine {
                 Some(done) = results.recv() => self.handle(done).await,
             }
             self.carry_out().await;
+        }
+    }
+
+    /// The last word must be on the disk before the process that has it ends, and whoever is to be told may take a moment: the
+    /// heart beats meanwhile.
+    async fn end(
+        mut self,
+        outcome: Outcome,
+        mut tick: Interval,
+        mut heartbeat: Box<dyn FnMut() + Send>,
+    ) -> Ended {
+        let last_word = self.ledger.emit_last(Body::Closed(outcome.clone()), LAST_WORD);
+        let notices = &mut self.notices;
+        let told = async move { while notices.join_next().await.is_some() {} };
+        let last = async { tokio::join!(last_word, timeout(LAST_NOTICES, told)).0 };
+        let recorded = {
+            tokio::pin!(last);
+            loop {
+                tokio::select! {
+                    biased;
+                    recorded = &mut last => break recorded,
+                    _ = tick.tick() => heartbeat(),
+                }
+            }
+        };
+        if let Err(error) = &recorded {
+            tracing::error!(%error, "the last record is not durable: the run stays open, and keeps its environment");
+            self.not_recorded(&error.said());
+        }
+        self.tasks.shutdown().await;
+        Ended {
+            outcome,
+            recorded: recorded.is_ok(),
         }
     }
 
@@ -79,14 +120,7 @@ impl Engine {
         }
         self.reap();
         if let Some(error) = self.ledger.failure() {
-            if matches!(
-                error,
-                JournalError::TooLong { .. } | JournalError::NotReadable { .. }
-            ) {
-                // The journal itself is well: it can say what it lacks, and nobody has to miss it in vain.
-                self.ledger.emit(Body::Warning(error.said()));
-            }
-            self.journal_failed(&error.said());
+            self.journal_failed(&error);
         }
         self.guard(now);
         self.poll_hits(now);
@@ -98,17 +132,38 @@ impl Engine {
     }
 
     /// No new fault without a journal; what is live is put back, from memory.
-    fn journal_failed(&mut self, what: &Said) {
+    fn journal_failed(&mut self, error: &JournalError) {
+        let what = error.said();
+        let lacks_one = matches!(
+            error,
+            JournalError::TooLong { .. } | JournalError::NotReadable { .. }
+        );
+        if lacks_one {
+            // The journal itself is well: it can say what it lacks, and nobody has to miss it in vain.
+            self.ledger.emit(Body::Warning(what.clone()));
+        }
         match self.machine.phase() {
             Phase::Preflight | Phase::Baseline => {
                 let why = said!(what; "the journal cannot be written: {what}", "日志无法写入：{what}");
                 self.feed(Input::Unfit { why });
             }
             Phase::Armed | Phase::Running => {
-                self.feed(Input::Recover(Cause::Journal { what: what.clone() }));
+                self.feed(Input::Recover(Cause::Journal { what }));
             }
             // What is being put back is put back from memory.
-            Phase::Recovering | Phase::Verifying | Phase::Closed => {}
+            Phase::Recovering | Phase::Verifying | Phase::Closed if lacks_one => {}
+            Phase::Recovering | Phase::Verifying | Phase::Closed => self.not_recorded(&what),
+        }
+    }
+
+    /// Says to whoever looks that the disk does not have what they see: the next keeper, or `show`, would not know of it.
+    fn not_recorded(&mut self, what: &Said) {
+        if self.warned.insert(NOT_RECORDED.to_owned()) {
+            self.ledger.emit(Body::Warning(said!(
+                what;
+                "the record of this recovery is not safe on the disk: {what}",
+                "本次恢复的记录未能可靠写入磁盘：{what}"
+            )));
         }
     }
 

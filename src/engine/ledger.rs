@@ -2,7 +2,10 @@
 
 use std::{future::Future, iter, mem, thread};
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::{Instant, sleep, timeout_at},
+};
 
 use super::remains;
 use crate::{
@@ -16,6 +19,9 @@ use crate::{
 
 /// How long one record may take to become durable before the journal counts as broken.
 const PATIENCE: Span = Span::seconds(2);
+
+/// How soon the last record is tried once more.
+const AGAIN: std::time::Duration = std::time::Duration::from_millis(250);
 
 /// Records that share one wait for the disk, at most.
 const AT_ONCE: usize = 512;
@@ -118,7 +124,41 @@ impl Ledger {
         }
     }
 
+    /// Records the last event. It is shown once, and given to the disk until it is durable there, `within` at most.
+    pub fn emit_last(
+        &mut self,
+        body: Body,
+        within: std::time::Duration,
+    ) -> impl Future<Output = Result<(), NotDurable>> + Send + use<> {
+        let event = self.shown(body);
+        let to_writer = self.to_writer.clone();
+        async move {
+            let deadline = Instant::now() + within;
+            loop {
+                let (done, durable) = oneshot::channel();
+                let _ = to_writer.send(Record {
+                    event: event.clone(),
+                    durable: Some(done),
+                });
+                // What the disk has not answered yet is not given to it twice.
+                match timeout_at(deadline, durable).await {
+                    Ok(Ok(Ok(()))) => return Ok(()),
+                    Ok(Ok(Err(error))) if Instant::now() + AGAIN >= deadline => return Err(error.into()),
+                    Ok(Ok(Err(_))) => sleep(AGAIN).await,
+                    Ok(Err(_)) | Err(_) => return Err(NotDurable::Slow),
+                }
+            }
+        }
+    }
+
     fn record(&mut self, body: Body, durable: Option<oneshot::Sender<Result<(), JournalError>>>) {
+        let event = self.shown(body);
+        // The writer is gone: that may not stop a recovery.
+        let _ = self.to_writer.send(Record { event, durable });
+    }
+
+    /// Numbers an event, and passes it on to those who look.
+    fn shown(&mut self, body: Body) -> Event {
         self.seq += 1;
         let body = match body {
             Body::MayRemain(list) => Body::MayRemain(remains::bounded(list)),
@@ -130,9 +170,9 @@ impl Ledger {
             wall: self.clock.wall(),
             body,
         };
-        // Nobody looks, or the writer is gone: neither may stop a recovery.
+        // Nobody looks: that may not stop a recovery either.
         let _ = self.watchers.send(event.clone());
-        let _ = self.to_writer.send(Record { event, durable });
+        event
     }
 
     /// A failure of the journal since the last call.

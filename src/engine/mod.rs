@@ -57,7 +57,7 @@ use crate::{
 };
 
 pub use ledger::{Ledger, NotDurable};
-pub use setup::{Ask, Begin, Setup};
+pub use setup::{Ask, Begin, Ended, Setup};
 pub use sheet::rejudge::{Rejudged, rejudge};
 
 /// How often the engine looks at the clock. The deadman hears from it as often.

@@ -95,9 +95,18 @@ pub struct Setup {
     pub heartbeat: Box<dyn FnMut() + Send>,
 }
 
+/// How a run has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// How.
+    pub outcome: Outcome,
+    /// Whether its journal says so too. If not, the run is still open for whoever reads that.
+    pub recorded: bool,
+}
+
 impl Setup {
     /// Runs to the end and says how it ended.
-    pub async fn run(self, begin: Begin) -> Outcome {
+    pub async fn run(self, begin: Begin) -> Ended {
         let (done, results) = mpsc::unbounded_channel();
         let (mut engine, asks, heartbeat) = self.engine(done);
         engine.begin(begin).await;

@@ -157,11 +157,11 @@ impl Run {
                         }
                     }
                     () = async { death.as_mut().expect("only then").await }, if death.is_some() => return None,
-                    outcome = &mut engine => {
+                    ended = &mut engine => {
                         while let Ok(event) = events.try_recv() {
                             told.push(event);
                         }
-                        return Some(outcome);
+                        return Some(ended.outcome);
                     }
                 }
             }

@@ -62,7 +62,7 @@ async fn take_over(plan: Plan, breakers: &[BreakerSeen], changes: usize) -> Opti
         tokio::select! {
             biased;
             () = killed => None,
-            outcome = engine => Some(outcome),
+            ended = engine => Some(ended.outcome),
         }
     };
     let ended = tokio::time::timeout(Duration::from_secs(150), outcome).await;

@@ -40,7 +40,7 @@ struct Stage {
     engine: Engine,
     done: mpsc::UnboundedReceiver<Done>,
     run: RunDir,
-    _events: mpsc::UnboundedReceiver<Event>,
+    events: mpsc::UnboundedReceiver<Event>,
     _state: TempDir,
 }
 
@@ -50,9 +50,15 @@ fn stage(plan: Plan) -> Stage {
 
 /// The same, on a disk that takes nothing before `first` is over.
 fn stage_on(plan: Plan, first: impl FnOnce() + Send + 'static) -> Stage {
+    stage_in(plan, first, |_| {})
+}
+
+/// The same, in a directory that is prepared.
+fn stage_in(plan: Plan, first: impl FnOnce() + Send + 'static, prepare: impl FnOnce(&RunDir)) -> Stage {
     let temp = TempDir::new().unwrap();
     let state = StateDir::open(temp.path().join("state")).unwrap();
     let run = state.create_run(&plan, &Secrets::none()).unwrap();
+    prepare(&run);
     let (journal, _) = Journal::open(&run).unwrap();
     let (watchers, events) = mpsc::unbounded_channel();
     let (done, results) = mpsc::unbounded_channel();
@@ -71,7 +77,7 @@ fn stage_on(plan: Plan, first: impl FnOnce() + Send + 'static) -> Stage {
         engine,
         done: results,
         run,
-        _events: events,
+        events,
         _state: temp,
     }
 }

@@ -107,11 +107,11 @@ pub async fn keep(
         asks: side.asks,
         heartbeat: Box::new(beat),
     };
-    let outcome = setup.run(begin).await;
+    let ended = setup.run(begin).await;
     tasks.all_is_published().await;
-    locks.environment.release();
-    tasks.end(run, server).await;
-    Ok(Some(outcome))
+    give_back(locks.environment, &ended);
+    tasks.end(run, server, &ended).await;
+    Ok(Some(ended.outcome))
 }
 
 /// How long to wait before the faults are stopped and after it, if the keepers before died one after another; says so in the

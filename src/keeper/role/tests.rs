@@ -49,6 +49,34 @@ fn gone(open: &BTreeSet<String>, run: &RunDir) -> Vec<String> {
 fn a_closed_run_keeps_neither_its_secrets_nor_the_place_of_its_socket() {
     let (_temp, _, run, _) = open_run();
     let open = names(&run);
+fn ended(recorded: bool) -> Ended {
+    let outcome = crate::drill::outcome::refused();
+    Ended { outcome, recorded }
+}
+
+#[tokio::test]
+async fn a_run_whose_end_is_not_on_the_disk_keeps_its_environment_and_its_secrets() {
+    let (_temp, state, run, _) = open_run();
+    let name = story::plan().environment.name;
+    let open = names(&run);
+    let next = RunId::new("20261130-next").unwrap();
+    for recorded in [false, true] {
+        let environment = state.lock_environment(&name, &story::run(), 1).unwrap();
+        give_back(environment, &ended(recorded));
+        leave(&run, None, &ended(recorded), || {}).await;
+        let secrets = run.path().join("secrets.json").exists();
+        assert_eq!(secrets, !recorded);
+        match state.lock_environment(&name, &next, 2) {
+            Ok(environment) => {
+                assert!(recorded);
+                environment.release();
+            }
+            Err(error) => assert!(!recorded, "{error}"),
+        }
+    }
+    assert_eq!(gone(&open, &run), ["secrets.json", "socket"]);
+}
+
     tidy_up(&run).unwrap();
     assert_eq!(gone(&open, &run), ["secrets.json", "socket"]);
     tidy_up(&run).expect("twice is no error");
@@ -69,7 +97,7 @@ async fn the_deadman_stays_until_the_keeper_has_tidied_up() {
     let (server, _asks) = Server::bind(&socket, hello, Hub::default(), now).await.unwrap();
     let open = names(&run);
     let mut left_behind = None;
-    leave(&run, Some(server), || {
+    leave(&run, Some(server), &ended(true), || {
         left_behind = Some((gone(&open, &run), socket.exists()));
     })
     .await;
