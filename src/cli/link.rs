@@ -20,6 +20,8 @@ pub struct KeeperLink {
     socket: PathBuf,
     attach: Attach,
     client: Option<Client<RunView>>,
+    /// Whether this keeper has told how the run stands.
+    shown: bool,
     lost_at: Option<Instant>,
     said_lost: bool,
     /// Whether a keeper has said how the run ended.
@@ -39,6 +41,7 @@ impl KeeperLink {
             socket,
             attach,
             client: None,
+            shown: false,
             lost_at: None,
             said_lost: false,
             told: false,
@@ -80,6 +83,7 @@ impl Link for KeeperLink {
                 match Client::connect(&self.socket, self.attach.clone()).await {
                     Ok(client) => {
                         self.client = Some(client);
+                        self.shown = false;
                         self.lost_at = None;
                         self.said_lost = false;
                     }
@@ -104,6 +108,7 @@ impl Link for KeeperLink {
             match client.incoming.next().await {
                 Ok(FromKeeper::State(view)) => {
                     self.told = view.outcome.is_some();
+                    self.shown = true;
                     return Some(Incoming::State(Box::new(view)));
                 }
                 Ok(FromKeeper::Event(event)) => {
@@ -111,6 +116,13 @@ impl Link for KeeperLink {
                     return Some(Incoming::Event(event));
                 }
                 Ok(FromKeeper::Hello(_)) => {}
+                // It can be asked for a recovery all the same.
+                Ok(FromKeeper::Refused { why }) if !self.shown => {
+                    self.shown = true;
+                    return Some(Incoming::Lost(format!(
+                        "how the run stands cannot be shown: {why}"
+                    )));
+                }
                 Ok(FromKeeper::Refused { why }) => tracing::debug!(%why, "refused"),
                 Ok(FromKeeper::Bye { .. }) => self.client = None,
                 Err(error) => {
@@ -165,5 +177,38 @@ mod tests {
         assert_eq!(*view, RunView::of(&events), "hits and windows as well");
         assert!(view.faults.iter().any(|f| f.hits.is_some()));
         assert!(link.next().await.is_none(), "and then it is over");
+    }
+
+    /// A keeper's socket where nobody answers, and a link to it.
+    fn hung() -> (tempfile::TempDir, std::os::unix::net::UnixListener, KeeperLink) {
+        let folder = tempfile::tempdir().unwrap();
+        let state = StateDir::open(folder.path().join("state")).unwrap();
+        let dir = state.create_run(&story::plan(), &Secrets::none()).unwrap();
+        // Nobody else may enter the folder of a socket.
+        let socket = state.path().join("hung.sock");
+        let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        (folder, listener, KeeperLink::new(dir, socket, false))
+    }
+
+    #[tokio::test]
+    async fn a_state_that_cannot_be_sent_is_no_empty_console() {
+        use std::io::{BufRead, BufReader, Write};
+        let (_folder, listener, mut link) = hung();
+        let keeper = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut asks = BufReader::new(stream.try_clone().unwrap()).lines();
+            asks.next();
+            let hello = r#"{"hello":{"version":"0","run":"7f3a01","pid":1}}"#;
+            let refused = r#"{"refused":{"why":"too many bytes"}}"#;
+            writeln!(stream, "{hello}\n{refused}").unwrap();
+            asks.next().unwrap().unwrap()
+        });
+        let Some(Incoming::Lost(why)) = link.next().await else {
+            panic!("nothing was said");
+        };
+        assert!(why.contains("too many bytes"), "{why}");
+        link.send(Ask::Recover).await.unwrap();
+        let heard = keeper.join().unwrap();
+        assert!(heard.contains("recover"), "{heard}");
     }
 }

@@ -43,6 +43,17 @@ impl RunView {
         self.point(query, period, value.filter(|x| x.is_finite()).map(Level), at);
     }
 
+    /// Leaves out the older half of each chart. False if no chart has more than a point.
+    pub fn halve_charts(&mut self) -> bool {
+        let mut halved = false;
+        for chart in &mut self.charts {
+            let older = chart.points.len() / 2;
+            chart.points.drain(..older);
+            halved |= older > 0;
+        }
+        halved
+    }
+
     pub(super) fn point(&mut self, query: &Query, period: Period, value: Option<Level>, at: Moment) {
         let point = Point { at, period, value };
         match self.charts.iter_mut().find(|c| &c.query == query) {

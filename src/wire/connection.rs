@@ -22,7 +22,7 @@ use super::{
     asks::Peer,
     frames::Lines,
     hub::{Published, Seat},
-    message::{MAX_ASK, OVER, SNAPSHOT, STOP, STOPPING, Said, ToKeeper, goodbye, refusal},
+    message::{MAX_ASK, OVER, SNAPSHOT, STOP, STOPPING, Said, Shorten, ToKeeper, fitting, goodbye, refusal},
     server::{GOODBYE, Shared},
 };
 use crate::model::text::harmless;
@@ -43,7 +43,7 @@ enum Answer {
     Attach,
 }
 
-pub(super) async fn serve<S: Serialize + Send + 'static>(
+pub(super) async fn serve<S: Serialize + Shorten + Send + 'static>(
     stream: UnixStream,
     peer: Peer,
     shared: Arc<Shared<S>>,
@@ -181,7 +181,7 @@ struct Feed {
     _seat: Seat,
 }
 
-impl<S: Serialize> Writer<S> {
+impl<S: Serialize + Shorten> Writer<S> {
     /// Ends when the reading half has gone, the other end has, or the server closes.
     async fn write(mut self, mut answers: mpsc::Receiver<Answer>) {
         let closing = self.shared.closing.clone();
@@ -236,18 +236,16 @@ impl<S: Serialize> Writer<S> {
     async fn catch_up(&mut self, feed: &mut Feed) -> std::io::Result<()> {
         feed.events = self.shared.hub.subscribe();
         let (seq, line) = {
-            let now = (self.shared.state)();
-            (now.seq, Said::State(&now.state).line())
+            let mut now = (self.shared.state)();
+            let line = fitting(&mut now.state, |s| serde_json::to_string(&Said::State(s)));
+            (now.seq, line)
         };
         feed.seen = seq;
         self.send(&line).await
     }
 
     async fn send_bare_state(&mut self) -> std::io::Result<()> {
-        let line = match serde_json::to_string(&(self.shared.state)().state) {
-            Ok(json) => json + "\n",
-            Err(e) => refusal(&format!("the state cannot be sent: {e}")),
-        };
+        let line = fitting(&mut (self.shared.state)().state, serde_json::to_string);
         self.send(&line).await
     }
 

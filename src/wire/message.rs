@@ -78,6 +78,12 @@ pub enum FromKeeper<S> {
     },
 }
 
+/// A state that can do without a part of itself.
+pub trait Shorten {
+    /// Leaves out what a console misses least, about half of it. False if there is nothing more of that.
+    fn shorten(&mut self) -> bool;
+}
+
 /// Who answers. Its fields stay as they are in all versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
@@ -99,13 +105,29 @@ pub(super) enum Said<'a, S> {
 }
 
 impl<S: Serialize> Said<'_, S> {
-    /// As a line with its newline. What JSON cannot say becomes a refusal, so that the other side knows.
+    /// As a line with its newline.
     pub(super) fn line(&self) -> String {
-        match serde_json::to_string(self) {
-            Ok(text) if text.len() < MAX_FRAME => text + "\n",
-            Ok(text) => refusal(&format!("the state takes {} bytes, too many to send", text.len())),
-            Err(e) => refusal(&format!("the state cannot be sent: {e}")),
+        as_line(serde_json::to_string(self))
+    }
+}
+
+/// A state as a line, shortened until it fits in one.
+pub(super) fn fitting<S: Shorten>(state: &mut S, json: impl Fn(&S) -> serde_json::Result<String>) -> String {
+    loop {
+        let text = json(state);
+        let fits = text.as_ref().map_or(true, |text| text.len() < MAX_FRAME);
+        if fits || !state.shorten() {
+            return as_line(text);
         }
+    }
+}
+
+/// A line with its newline. What JSON cannot say, or not in a line, becomes a refusal, so that the other side knows.
+fn as_line(json: serde_json::Result<String>) -> String {
+    match json {
+        Ok(text) if text.len() < MAX_FRAME => text + "\n",
+        Ok(text) => refusal(&format!("the state takes {} bytes, too many to send", text.len())),
+        Err(e) => refusal(&format!("the state cannot be sent: {e}")),
     }
 }
 

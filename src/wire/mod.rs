@@ -20,6 +20,8 @@ pub use asks::{Asked, Asks, Peer};
 pub use client::{Client, Incoming, Outgoing, snapshot, stop};
 pub use error::WireError;
 pub use hub::Hub;
-pub use message::{Attach, FromKeeper, Hello, MAX_ASK, MAX_FRAME, OVER, SNAPSHOT, STOP, STOPPING, ToKeeper};
+pub use message::{
+    Attach, FromKeeper, Hello, MAX_ASK, MAX_FRAME, OVER, SNAPSHOT, STOP, STOPPING, Shorten, ToKeeper,
+};
 pub use place::{remove_stale, socket_dir, socket_path};
 pub use server::{Server, StateAt};

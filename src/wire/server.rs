@@ -11,7 +11,7 @@ use super::{
     connection,
     error::WireError,
     hub::Hub,
-    message::Hello,
+    message::{Hello, Shorten},
     place::Bound,
 };
 
@@ -50,7 +50,7 @@ impl Server {
     ///
     /// # Errors
     /// [`WireError::InUse`] if another keeper answers there, [`WireError::NotOurs`] for a directory not to be trusted.
-    pub async fn bind<S: Serialize + Send + 'static>(
+    pub async fn bind<S: Serialize + Shorten + Send + 'static>(
         path: &Path,
         hello: Hello,
         hub: Hub,
@@ -93,7 +93,7 @@ impl Drop for Server {
     }
 }
 
-async fn accept<S: Serialize + Send + 'static>(
+async fn accept<S: Serialize + Shorten + Send + 'static>(
     bound: Bound,
     shared: Arc<Shared<S>>,
     connections: TaskTracker,

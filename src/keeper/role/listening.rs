@@ -15,7 +15,7 @@ use crate::{
     keeper::{socket_of, socket_without_login},
     model::{event::Event, ids::RunId, phase::Cause, plan::Plan},
     view::RunView,
-    wire::{self, Asks, Hub, Server, StateAt, ToKeeper, WireError},
+    wire::{self, Asks, Hub, Server, Shorten, StateAt, ToKeeper, WireError},
 };
 
 /// The socket, if there is one.
@@ -93,6 +93,12 @@ async fn listen_at(
         tracing::warn!(%error, "the socket's place is not recorded");
     }
     bound
+}
+
+impl Shorten for RunView {
+    fn shorten(&mut self) -> bool {
+        self.halve_charts()
+    }
 }
 
 /// Folds every event into the state that new consoles get, then tells those that look.

@@ -12,12 +12,14 @@ use super::{
 use crate::{
     journal::{self, Journal, story},
     model::{
+        amount::Level,
         environment::SecretRef,
-        event::Event,
-        ids::RunId,
+        event::{Event, Period},
+        ids::{MetricId, RunId},
+        sample::Query,
         secret::{SecretText, Secrets},
     },
-    view::RunView,
+    view::{Chart, Point, RunView},
     wire::{self, Hub, Server, StateAt},
 };
 
@@ -45,10 +47,6 @@ fn gone(open: &BTreeSet<String>, run: &RunDir) -> Vec<String> {
     open.difference(&names(run)).cloned().collect()
 }
 
-#[test]
-fn a_closed_run_keeps_neither_its_secrets_nor_the_place_of_its_socket() {
-    let (_temp, _, run, _) = open_run();
-    let open = names(&run);
 fn ended(recorded: bool) -> Ended {
     let outcome = crate::drill::outcome::refused();
     Ended { outcome, recorded }
@@ -77,6 +75,10 @@ async fn a_run_whose_end_is_not_on_the_disk_keeps_its_environment_and_its_secret
     assert_eq!(gone(&open, &run), ["secrets.json", "socket"]);
 }
 
+#[test]
+fn a_closed_run_keeps_neither_its_secrets_nor_the_place_of_its_socket() {
+    let (_temp, _, run, _) = open_run();
+    let open = names(&run);
     tidy_up(&run).unwrap();
     assert_eq!(gone(&open, &run), ["secrets.json", "socket"]);
     tidy_up(&run).expect("twice is no error");
@@ -103,6 +105,48 @@ async fn the_deadman_stays_until_the_keeper_has_tidied_up() {
     .await;
     let tidy = vec!["secrets.json".to_owned(), "socket".to_owned()];
     assert_eq!(left_behind, Some((tidy, false)));
+}
+
+#[tokio::test]
+async fn a_run_with_more_points_than_fit_in_a_line_is_shown_with_its_newest() {
+    let (_temp, _, _run, socket) = open_run();
+    let point = |n: u64| Point {
+        at: Moment(1_700_000_000_000 + n),
+        period: Period::Step(0),
+        value: Some(Level(0.123_456_789_012_3 * n as f64)),
+    };
+    let chart = |n: usize| Chart {
+        query: Query::new(&MetricId::new(&format!("metric_{n}")).unwrap(), None),
+        points: (0..600).map(point).collect(),
+    };
+    let view = RunView {
+        charts: (0..200).map(chart).collect(),
+        ..RunView::of(&story::events())
+    };
+    assert!(serde_json::to_string(&view).unwrap().len() > wire::MAX_FRAME);
+    let hello = wire::Hello {
+        version: "0".into(),
+        run: story::run(),
+        pid: 1,
+    };
+    let now = move || StateAt {
+        seq: 0,
+        state: view.clone(),
+    };
+    let (_server, _asks) = Server::bind(&socket, hello, Hub::default(), now).await.unwrap();
+    let attach = wire::Attach {
+        read_only: true,
+        who: String::new(),
+    };
+    let mut console = wire::Client::<RunView>::connect(&socket, attach).await.unwrap();
+    let wire::FromKeeper::State(shown) = console.incoming.next().await.unwrap() else {
+        panic!("no state");
+    };
+    assert_eq!(shown.charts.len(), 200);
+    for chart in &shown.charts {
+        assert!(chart.points.len() >= 150, "{}", chart.points.len());
+        assert_eq!(chart.points.back().map(|p| p.at), Some(point(599).at));
+    }
 }
 
 #[tokio::test]

@@ -23,6 +23,18 @@ use tokio::{
 use super::*;
 use crate::{journal::story, model::event::Body};
 
+impl Shorten for String {
+    fn shorten(&mut self) -> bool {
+        false
+    }
+}
+
+impl Shorten for () {
+    fn shorten(&mut self) -> bool {
+        false
+    }
+}
+
 /// A keeper without a run: its state is the number of the last event, as text.
 struct Keeper {
     _temp: TempDir,
