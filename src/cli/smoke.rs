@@ -6,7 +6,7 @@ use super::{
     context::{Context, Loaded},
     error::Failure,
     options::{Common, Smoke},
-    show,
+    say, show,
     start::{self, Wanted},
     watch::{self, Look},
 };
@@ -27,12 +27,11 @@ pub fn smoke(common: &Common, args: &Smoke) -> Result<Exit, Failure> {
     let mut codes = Vec::new();
     let mut runs: Vec<RunId> = Vec::new();
     for (asked, loaded) in drills {
-        println!("== {asked}");
+        say::out(format_args!("== {asked}"));
         // One that cannot begin ends the series, not the report on those before it.
-        match one(&context, loaded, args, look) {
-            Ok((run, code)) => {
+        match one(&context, loaded, args, look, &mut runs) {
+            Ok(code) => {
                 codes.push(code);
-                runs.push(run);
                 // What may remain, and a person's wish to stop, end the series: the next drill needs a sound system.
                 if matches!(code, Exit::Remains | Exit::Interrupted) {
                     break;
@@ -44,22 +43,31 @@ pub fn smoke(common: &Common, args: &Smoke) -> Result<Exit, Failure> {
             }
         }
     }
-    if let Some(path) = &args.junit {
-        write_junit(&context, &runs, path, args.allow_undecided)?;
+    if let Some(path) = &args.junit
+        && let Err(failure) = write_junit(&context, &runs, path, args.allow_undecided)
+    {
+        // What may remain is worse than a report that is missing.
+        codes.push(failure.report());
     }
     Ok(Exit::worst(codes))
 }
 
-/// Runs one drill to its end: its run and its code.
-fn one(context: &Context, loaded: Loaded, args: &Smoke, look: Look) -> Result<(RunId, Exit), Failure> {
+/// Runs one drill to its end: its code. Its run is one of `runs` from its beginning: one that is lost is reported as well.
+fn one(
+    context: &Context,
+    loaded: Loaded,
+    args: &Smoke,
+    look: Look,
+    runs: &mut Vec<RunId>,
+) -> Result<Exit, Failure> {
     let environment = context.environment(args.env.as_deref())?;
     let wanted = Wanted {
         purpose: Purpose::Smoke,
         attended: false,
     };
     let started = start::start(context, loaded, environment, wanted)?;
-    let code = watch::to_the_end(context, &started, look, args.allow_undecided)?;
-    Ok((started.run, code))
+    runs.push(started.run.clone());
+    watch::to_the_end(context, &started, look, args.allow_undecided)
 }
 
 fn write_junit(context: &Context, runs: &[RunId], path: &Path, allow_undecided: bool) -> Result<(), Failure> {

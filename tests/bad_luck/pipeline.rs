@@ -1,5 +1,6 @@
 //! In a pipeline and in a pipe.
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::luck_support::{Place, Program, Shop, drill};
@@ -33,6 +34,29 @@ async fn smoke_runs_drills_one_after_another_and_reports_them_to_the_pipeline() 
     place.file("b.yaml", "drill: broken");
     let ended = place.run(&["smoke", "a.yaml", "b.yaml"]).await.with_code(2);
     assert!(!ended.out.contains("=="), "{}", ended.out);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_report_that_cannot_be_written_hides_no_worse_end_and_a_lost_run_is_reported() {
+    let shop = Shop::open(&[]).await;
+    let place = crate::place_at(&shop, &drill(&[("baseline: 30s", "baseline: 10m")]));
+    let smoke = place.start(&["smoke", "drill.yaml", "--junit", "/dev/full"]);
+    smoke.says("BASELINE").await;
+    smoke.signal(Signal::TERM);
+    let ended = smoke.ended().await.with_code(130);
+    let _ = ended.saying("the JUnit report /dev/full cannot be written");
+
+    let smoke = place.start(&["smoke", "drill.yaml", "--junit", "smoke.xml"]);
+    smoke.says("BASELINE").await;
+    // Stopped first, both of them: none must see the other die and take over for it.
+    for signal in [Signal::STOP, Signal::KILL] {
+        for pid in place.processes() {
+            kill_process(Pid::from_raw(pid).expect("a process id"), signal).expect("signalled");
+        }
+    }
+    smoke.ended().await.with_code(4).saying("no keeper answers");
+    let xml = std::fs::read_to_string(place.path("smoke.xml")).expect("a report");
+    assert!(xml.contains("NOT CLOSED"), "{xml}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
