@@ -86,10 +86,12 @@ impl<S: Serialize> Reader<S> {
                     None => tokio::time::sleep(SILENT).await,
                 }
             };
+            // What has come is read first: a RECOVER counts though its console has gone by now.
             let line = tokio::select! {
-                () = silence => return,
-                () = self.answers.closed() => return,
+                biased;
                 line = lines.next() => line,
+                () = self.answers.closed() => return,
+                () = silence => return,
             };
             match line {
                 Some(Ok(line)) => self.take(&line),
@@ -257,6 +259,50 @@ impl<S: Serialize + Shorten> Writer<S> {
         tokio::select! {
             written = self.write.write_all(line.as_bytes()) => written,
             () = patience => Err(std::io::ErrorKind::TimedOut.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::{
+        journal::story,
+        wire::{Hub, StateAt, asks::channel, message::Hello},
+    };
+
+    #[tokio::test]
+    async fn a_stop_that_has_come_is_read_though_nothing_can_be_written_any_more() {
+        for _ in 0..64 {
+            let (asker, mut asks) = channel();
+            let shared = Arc::new(Shared {
+                hello: Hello {
+                    version: "0".to_owned(),
+                    run: story::run(),
+                    pid: 1,
+                },
+                hub: Hub::default(),
+                state: Box::new(|| StateAt { seq: 0, state: () }),
+                asker,
+                closing: CancellationToken::new(),
+            });
+            let (mut console, keeper) = UnixStream::pair().unwrap();
+            let (read, _write) = keeper.into_split();
+            console.write_all(b"STOP\n").await.unwrap();
+            read.readable().await.unwrap();
+            let (answers, writer) = mpsc::channel(ANSWERS);
+            drop(writer);
+            let mut reader = Reader {
+                shared,
+                peer: Peer { uid: 0, pid: None },
+                answers,
+                attached: None,
+            };
+            reader.read(read).await;
+            drop(reader);
+            assert!(asks.next().await.is_some(), "the stop was not read");
         }
     }
 }
