@@ -1,6 +1,6 @@
 //! The wire as the console sees it: one keeper, and the next one if that dies.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, pin::Pin};
 
 use tokio::time::{Instant, sleep};
 
@@ -11,8 +11,11 @@ use crate::{
     keeper::{NEXT_KEEPER, TRY_AGAIN},
     model::{event::Body, time::Span},
     view::RunView,
-    wire::{Attach, Client, FromKeeper, ToKeeper},
+    wire::{Attach, Client, FromKeeper, ToKeeper, WireError},
 };
+
+/// A connection that is being made.
+type Connecting = Pin<Box<dyn Future<Output = Result<Client<RunView>, WireError>> + Send>>;
 
 /// A console's way to the keepers of one run.
 pub struct KeeperLink {
@@ -20,6 +23,8 @@ pub struct KeeperLink {
     socket: PathBuf,
     attach: Attach,
     client: Option<Client<RunView>>,
+    /// Kept while a console looks at its clock: begun anew each second it would never hear that a keeper hangs.
+    connecting: Option<Connecting>,
     /// Whether this keeper has told how the run stands.
     shown: bool,
     lost_at: Option<Instant>,
@@ -41,12 +46,29 @@ impl KeeperLink {
             socket,
             attach,
             client: None,
+            connecting: None,
             shown: false,
             lost_at: None,
             said_lost: false,
             told: false,
             over: false,
         }
+    }
+
+    /// The connection that is being made, begun if there is none. Whoever has the run now may listen elsewhere.
+    fn connecting(&mut self) -> &mut Connecting {
+        let Self {
+            dir,
+            socket,
+            attach,
+            connecting,
+            ..
+        } = self;
+        connecting.get_or_insert_with(|| {
+            *socket = dir.socket().unwrap_or_else(|| socket.clone());
+            let (socket, attach) = (socket.clone(), attach.clone());
+            Box::pin(async move { Client::connect(&socket, attach).await })
+        })
     }
 
     /// The run as its files tell it, readings included, when no keeper is left to say so.
@@ -78,9 +100,10 @@ impl Link for KeeperLink {
                 return None;
             }
             let Some(client) = &mut self.client else {
-                // Whoever has the run now may listen elsewhere.
-                self.socket = self.dir.socket().unwrap_or_else(|| self.socket.clone());
-                match Client::connect(&self.socket, self.attach.clone()).await {
+                self.lost_at.get_or_insert_with(Instant::now);
+                let connected = self.connecting().as_mut().await;
+                self.connecting = None;
+                match connected {
                     Ok(client) => {
                         self.client = Some(client);
                         self.shown = false;
@@ -98,7 +121,7 @@ impl Link for KeeperLink {
                         if Span::from(since.elapsed()) > NEXT_KEEPER {
                             self.over = true;
                             let how = "no keeper answers: `allclear recover` puts everything back";
-                            return Some(Incoming::Lost(format!("{error}; {how}")));
+                            return Some(Incoming::Lost(format!("{how}; {error}")));
                         }
                         sleep(TRY_AGAIN.into()).await;
                     }
@@ -188,6 +211,22 @@ mod tests {
         let socket = state.path().join("hung.sock");
         let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
         (folder, listener, KeeperLink::new(dir, socket, false))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_keeper_that_hangs_is_told_of_though_the_console_looks_at_its_clock_each_second() {
+        let (_folder, _listener, mut link) = hung();
+        for _ in 0..60 {
+            let tick = std::time::Duration::from_secs(1);
+            if let Ok(said) = tokio::time::timeout(tick, link.next()).await {
+                let Some(Incoming::Lost(why)) = said else {
+                    panic!("{said:?}");
+                };
+                assert!(why.starts_with("no keeper answers"), "{why}");
+                return;
+            }
+        }
+        panic!("nothing was said within a minute");
     }
 
     #[tokio::test]

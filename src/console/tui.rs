@@ -88,7 +88,12 @@ where
             () = sleep_until(at), if due.is_some() => continue,
             incoming = link.next(), if open => {
                 open = incoming.is_some();
-                app.receive(incoming.unwrap_or_else(|| Incoming::Lost("gone".to_owned())));
+                match incoming {
+                    Some(incoming) => app.receive(incoming),
+                    // Why it went away is worth more than that it did.
+                    None if app.lost().is_some() => {}
+                    None => app.receive(Incoming::Lost("gone".to_owned())),
+                }
                 true
             }
             _ = tick.tick() => true,

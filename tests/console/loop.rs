@@ -164,6 +164,19 @@ async fn a_keeper_that_goes_away_in_mid_run_is_not_taken_for_an_end() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn why_a_keeper_is_lost_is_still_said_when_no_other_comes() {
+    let stage = stage(&Story::running());
+    stage
+        .say
+        .send(Incoming::Lost("no keeper answers".into()))
+        .unwrap();
+    drop(stage.say);
+    let (end, screen) = run(stage.link, slowly(typed("14q")), std::future::pending()).await;
+    assert_eq!(end, End::Lost("no keeper answers".into()));
+    assert!(screen.contains("NO KEEPER: no keeper answers"), "{screen}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_idle_console_draws_once_a_second() {
     static DRAWN: AtomicUsize = AtomicUsize::new(0);
     let stage = stage(&Story::running());
