@@ -64,23 +64,23 @@ impl Shared {
         look(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub fn readings(&self, readings: BTreeMap<Query, Reading>) {
+    pub fn set_readings(&self, readings: BTreeMap<Query, Reading>) {
         self.write(|seen| seen.readings = readings);
     }
 
-    pub fn bad_guard(&self, which: Option<Said>) {
+    pub fn set_bad_guard(&self, which: Option<Said>) {
         self.write(|seen| seen.bad_guard = which);
     }
 
-    pub fn restarted(&self, instances: impl IntoIterator<Item = InstanceName>) {
+    pub fn note_restarted(&self, instances: impl IntoIterator<Item = InstanceName>) {
         self.write(|seen| seen.restarted.extend(instances));
     }
 
-    pub fn unproved(&self, lists: impl IntoIterator<Item = (InstanceName, SentinelRules)>) {
+    pub fn note_unproved(&self, lists: impl IntoIterator<Item = (InstanceName, SentinelRules)>) {
         self.write(|seen| seen.unproved.extend(lists));
     }
 
-    pub fn answered(&self, fault: &FaultId) {
+    pub fn note_answered(&self, fault: &FaultId) {
         self.write(|seen| {
             seen.answered.insert(fault.clone());
         });
@@ -102,10 +102,10 @@ impl Bus for EngineBus {
     fn intend(&self, change: ChangeIntent) -> BoxFuture<'_, ()> {
         match &change {
             ChangeIntent::Restart { instance, .. } | ChangeIntent::Rollout { instance, .. } => {
-                self.shared.restarted([instance.clone()]);
+                self.shared.note_restarted([instance.clone()]);
             }
             ChangeIntent::Rules { instance, rules, .. } => {
-                self.shared.unproved([(instance.clone(), *rules)]);
+                self.shared.note_unproved([(instance.clone(), *rules)]);
             }
             _ => {}
         }
@@ -129,7 +129,7 @@ impl Bus for EngineBus {
         self.shared.read(|seen| seen.readings.get(query).cloned())
     }
 
-    fn guard_holds(&self) -> Option<Said> {
+    fn bad_guard(&self) -> Option<Said> {
         self.shared.read(|seen| seen.bad_guard.clone())
     }
 

@@ -36,13 +36,13 @@ impl Engine {
             }
         }
         self.repaired_before = !facts.changes.is_empty();
-        self.shared.restarted(facts.restarted().cloned());
+        self.shared.note_restarted(facts.restarted().cloned());
         for cluster in facts.clusters_changed() {
             // Whoever wrote it down may have died before its answer came.
             self.drivers.unanswered().note(&cluster);
         }
         recovery::in_doubt(&self.plan, &self.drivers, &facts.changes);
-        self.shared.unproved(facts.rules_set());
+        self.shared.note_unproved(facts.rules_set());
         for fault in &facts.faults {
             self.faults
                 .insert(fault.intent.id.clone(), Track::inherited(fault));

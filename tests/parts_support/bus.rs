@@ -72,7 +72,7 @@ impl Bus for Ledger {
             partial: false,
         })
     }
-    fn guard_holds(&self) -> Option<Said> {
+    fn bad_guard(&self) -> Option<Said> {
         let is_bad = self.guard_is_bad.load(Relaxed);
         is_bad.then(|| Said::as_it_is("order_success users 98%"))
     }

@@ -122,7 +122,7 @@ impl Engine {
     pub(in crate::engine) fn injected(&mut self, fault: FaultId, result: Result<Option<Span>, DriverError>) {
         // An answer that never came says nothing: the rule may still land.
         if settles(&result) {
-            self.shared.answered(&fault);
+            self.shared.note_answered(&fault);
         }
         let now = self.clock.now();
         let gone = self.faults.get(&fault).is_some_and(|t| t.gone.is_some());

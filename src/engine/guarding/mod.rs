@@ -63,7 +63,7 @@ impl Engine {
             .find(|s| s.health != Health::Holds)
             .map(|s| self.guard_text(s))
             .or(unread);
-        self.shared.bad_guard(bad);
+        self.shared.set_bad_guard(bad);
         for state in states {
             self.guard_seen(state);
         }

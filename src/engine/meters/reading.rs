@@ -116,7 +116,7 @@ impl Engine {
             .chain(meters.of_instances.iter().cloned())
             .map(|q| (q.clone(), meters.store.reading(&q, Span::ZERO)))
             .collect();
-        self.shared.readings(readings);
+        self.shared.set_readings(readings);
     }
 }
 

@@ -87,7 +87,7 @@ pub trait Bus: Send + Sync {
     /// The newest sample of a query.
     fn reading(&self, query: &Query) -> Option<Reading>;
     /// A guard hypothesis that is bad now, if one is.
-    fn guard_holds(&self) -> Option<Said>;
+    fn bad_guard(&self) -> Option<Said>;
     /// Whether a restart of the instance was already intended in this run, by whatever keeper.
     fn restarted(&self, instance: &InstanceName) -> bool;
     /// Whether a list of rules was set in this run, by whatever keeper, and no set of it was answered with success since.

@@ -71,7 +71,7 @@ async fn the_last_read_restarts_nobody_for_a_pool_that_was_given_up() {
         sampled: 1,
         partial: false,
     };
-    engine.shared.readings([(query.clone(), busy)].into());
+    engine.shared.set_readings([(query.clone(), busy)].into());
     recovery::Bus::stuck(&*engine.bus, &query, true);
     engine.read_everything();
     let (found, again) = last_read(&mut done).await;

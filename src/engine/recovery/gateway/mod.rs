@@ -91,7 +91,7 @@ pub(super) async fn differences(scene: &Scene, step: StepId) -> Vec<Leftover> {
 async fn calm(scene: &Scene, what: Said) -> Result<(), Said> {
     let deadline = Instant::now() + scene.drivers.patience().guard.into();
     loop {
-        match scene.bus.guard_holds() {
+        match scene.bus.bad_guard() {
             None => return Ok(()),
             Some(which) if Instant::now() >= deadline => return Err(which),
             Some(which) => {

@@ -115,7 +115,7 @@ impl Bus for Ledger {
     fn reading(&self, query: &Query) -> Option<Reading> {
         (self.reading)(query)
     }
-    fn guard_holds(&self) -> Option<Said> {
+    fn bad_guard(&self) -> Option<Said> {
         (self.guard)()
     }
     fn restarted(&self, instance: &InstanceName) -> bool {

@@ -190,7 +190,7 @@ impl Way<'_, '_> {
             if self.rising.is_empty() {
                 return None;
             }
-            match scene.bus.guard_holds() {
+            match scene.bus.bad_guard() {
                 Some(which) => {
                     let since = *bad_since.get_or_insert_with(Instant::now);
                     if elapsed(since) > scene.plan.drill.guard.every || held.is_overdue() {

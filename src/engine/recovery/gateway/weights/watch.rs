@@ -45,7 +45,7 @@ pub(super) async fn hold(
         if rising.is_empty() {
             return Watched::Held;
         }
-        match scene.bus.guard_holds() {
+        match scene.bus.bad_guard() {
             Some(which) => {
                 let since = *bad_since.get_or_insert_with(Instant::now);
                 if elapsed(since) > scene.plan.drill.guard.every || held.is_overdue() {

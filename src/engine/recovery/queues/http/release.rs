@@ -69,14 +69,14 @@ async fn follow(scene: &Scene, queue: &Switch<'_>, first: QueueSeen) -> Result<(
         }
         let is_late = || Instant::now() >= deadline;
         let late = detail.and(&not_back(queue.back_at(), queue.within));
-        if let Some(which) = scene.bus.guard_holds() {
+        if let Some(which) = scene.bus.bad_guard() {
             rate.rest(moved);
             queue.set(scene, true, Some(queue.rate)).await?;
-            while scene.bus.guard_holds().is_some() && !is_late() {
+            while scene.bus.bad_guard().is_some() && !is_late() {
                 scene.waiting(StepId::Release, held_again(&which));
                 scene.pause().await;
             }
-            if let Some(which) = scene.bus.guard_holds() {
+            if let Some(which) = scene.bus.bad_guard() {
                 return Ok((false, late.and(&stays_held(&which))));
             }
             queue.set(scene, false, Some(queue.rate)).await?;

@@ -151,7 +151,7 @@ async fn follow(
             let missing = not_back(topic.back_at(), topic.queue.within);
             return Ok((false, detail.and(&missing)));
         }
-        if scene.bus.guard_holds().is_some() {
+        if scene.bus.bad_guard().is_some() {
             hold_again(scene, topic, &mut looks, deadline).await?;
             let then = topic.position(scene).await?;
             *still = Still::from(&then);
@@ -178,7 +178,7 @@ async fn hold_again(
     deadline: Instant,
 ) -> Result<(), DriverError> {
     let mut set = 0.0;
-    while let Some(which) = scene.bus.guard_holds().filter(|_| Instant::now() < deadline) {
+    while let Some(which) = scene.bus.bad_guard().filter(|_| Instant::now() < deadline) {
         scene.waiting(StepId::Release, held_again(&which));
         let now = topic.position(scene).await?;
         looks.push(&now);

@@ -160,7 +160,7 @@ async fn follow(scene: &Scene, group: &Group<'_>, duty: &mut Duty) -> (End, Said
         }
         if Instant::now() >= deadline {
             let detail = detail.and(&not_back(group.back_at(), group.queue.within));
-            let bad = scene.bus.guard_holds();
+            let bad = scene.bus.bad_guard();
             // Consumers that are slower than the rate make no storm, on or off.
             if bad.is_none() && duty.is_slow() {
                 return (End::Slow, detail);
@@ -173,9 +173,9 @@ async fn follow(scene: &Scene, group: &Group<'_>, duty: &mut Duty) -> (End, Said
             let stays = said!(why; "it stays switched off: {why}", "保持为关：{why}");
             return (End::Held, detail.and(&stays));
         }
-        if let Some(which) = scene.bus.guard_holds() {
+        if let Some(which) = scene.bus.bad_guard() {
             duty.turn(scene, group, false).await;
-            while scene.bus.guard_holds().is_some() && Instant::now() < deadline {
+            while scene.bus.bad_guard().is_some() && Instant::now() < deadline {
                 scene.waiting(StepId::Release, held_again(&which));
                 scene.pause().await;
                 duty.see(scene, group).await;
