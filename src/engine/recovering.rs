@@ -15,6 +15,7 @@ use crate::{
         event::Body,
         recovery::{Certainty, Leftover, StepId, StepReport, StepState},
         said::{Said, said},
+        text::{Lang, Word},
         time::Span,
         undo::FaultIntent,
     },
@@ -200,7 +201,11 @@ fn defect(step: StepId) -> StepEnd {
         detail: panicked(),
         leftovers: vec![Leftover {
             step,
-            what: said!("whatever step {step:?} puts back", "步骤 {step:?} 应还原的一切"),
+            what: said!(
+                name = Said::new(step.word(Lang::En), step.word(Lang::Zh));
+                "whatever the step '{name}' puts back",
+                "步骤“{name}”应还原的一切"
+            ),
             why: panicked(),
             by_hand: None,
             certainty: Certainty::Unknown,

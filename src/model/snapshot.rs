@@ -109,6 +109,17 @@ pub enum GatewayState {
     Maint,
 }
 
+impl GatewayState {
+    /// The word of HAProxy's runtime API for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            GatewayState::Ready => "ready",
+            GatewayState::Drain => "drain",
+            GatewayState::Maint => "maint",
+        }
+    }
+}
+
 /// One breaker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BreakerSeen {

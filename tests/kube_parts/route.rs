@@ -109,7 +109,7 @@ async fn a_target_goes_out_of_its_route_and_comes_back_in_stages_with_the_weight
     assert_eq!(weights(&cluster, "way").await, "20 0 20 0 20");
     assert!(needs_repair(scene).await.is_needed());
     let left = left_behind(scene).await;
-    assert_eq!(left[0].what.en(), "way-0 at the gateway: weight 0, Ready");
+    assert_eq!(left[0].what.en(), "way-0 at the gateway: weight 0, ready");
 
     let back = traffic(scene).await;
     assert_eq!(

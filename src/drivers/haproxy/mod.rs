@@ -16,7 +16,7 @@ use crate::model::{ids::InstanceName, snapshot::GatewayState, text::harmless, ti
 
 use self::server::{parse_stat, parse_state};
 pub use self::{
-    server::{Carries, Server, find, state_word},
+    server::{Carries, Server, find},
     socket::Socket,
 };
 use super::{error::DriverError, place::PlaceError};
@@ -110,7 +110,7 @@ impl Haproxy {
         self.set(&format!(
             "set server {}/{server} state {}",
             self.backend,
-            state_word(state)
+            state.as_str()
         ))
         .await
     }

@@ -43,15 +43,6 @@ pub struct Carries {
     pub limit: Option<u64>,
 }
 
-/// The word of the runtime API for a state.
-pub fn state_word(state: GatewayState) -> &'static str {
-    match state {
-        GatewayState::Ready => "ready",
-        GatewayState::Drain => "drain",
-        GatewayState::Maint => "maint",
-    }
-}
-
 /// Columns are found by their names: later versions add some.
 pub(super) fn parse_state(text: &str) -> Result<Vec<Server>, String> {
     let mut lines = text.lines().map(str::trim);

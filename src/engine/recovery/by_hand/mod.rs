@@ -7,7 +7,7 @@ pub(super) mod redis;
 pub(super) mod rocketmq;
 
 use crate::{
-    drivers::{haproxy::Socket, haproxy::state_word, http::typed_url},
+    drivers::{haproxy::Socket, http::typed_url},
     model::{
         environment::SecretRef,
         ids::InstanceName,
@@ -116,7 +116,7 @@ pub(super) fn set_server(
     state: GatewayState,
 ) -> String {
     let name = format!("{backend}/{server}");
-    let state = state_word(state);
+    let state = state.as_str();
     let socket = quoted(&socket.to_string());
     format!("echo \"set server {name} weight {weight}; set server {name} state {state}\" | socat - {socket}")
 }

@@ -203,7 +203,7 @@ impl Restoring {
         let servers = servers
             .filter(|(now, healthy)| now != healthy)
             .map(|(now, healthy)| {
-                let (is, state) = (now.weight, format!("{:?}", now.state).to_lowercase());
+                let (is, state) = (now.weight, now.state.as_str());
                 let then = healthy.weight;
                 Change {
                     what: place(plan, now),

@@ -121,7 +121,7 @@ fn balancer_part(what: Said, found: Vec<GatewayServer>, carries: Result<Said, Sa
     let shown: Vec<Said> = found
         .iter()
         .map(|s| {
-            let (instance, weight, state) = (&s.instance, s.weight, haproxy::state_word(s.state));
+            let (instance, weight, state) = (&s.instance, s.weight, s.state.as_str());
             match s.state {
                 GatewayState::Ready => said!("{instance} weight {weight}", "{instance} 权重 {weight}"),
                 _ => said!(

@@ -289,5 +289,6 @@ fn difference(step: StepId, target: Target<'_>, servers: &[Server], door: &Door<
 }
 
 fn stands(who: &Said, weight: u32, state: GatewayState) -> Said {
-    said!(who; "{who}: weight {weight}, {state:?}", "{who}：权重 {weight}，{state:?}")
+    let state = state.as_str();
+    said!(who; "{who}: weight {weight}, {state}", "{who}：权重 {weight}，{state}")
 }

@@ -140,7 +140,7 @@ impl Target<'_> {
         if self.reads(scene, deadline, wanted).await? {
             return Ok(());
         }
-        self.intend(scene, format!("{state:?}").to_lowercase()).await;
+        self.intend(scene, state.as_str().to_owned()).await;
         let set = || self.balancer.balancing.set_state(&self.before.instance, state);
         scene.persist(deadline, set).await?;
         self.confirm(scene, deadline, wanted, "state").await

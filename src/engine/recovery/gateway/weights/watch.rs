@@ -97,11 +97,14 @@ async fn are_in_place(
                 held.seen(target.name().en());
                 climb.corrections += 1;
                 let found = match target.now(&servers) {
-                    Some(Server { weight, state, .. }) => said!(
-                        name = target.name();
-                        "{name} had weight {weight}, {state:?} and not {at}",
-                        "{name} 曾为权重 {weight}，{state:?}，应为 {at}"
-                    ),
+                    Some(Server { weight, state, .. }) => {
+                        let state = state.as_str();
+                        said!(
+                            name = target.name();
+                            "{name} had weight {weight}, {state} and not {at}",
+                            "{name} 曾为权重 {weight}，{state}，应为 {at}"
+                        )
+                    }
                     None => said!(
                         name = target.name();
                         "{name} was no longer in its backend",

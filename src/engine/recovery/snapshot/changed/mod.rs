@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    drivers::haproxy,
     engine::recovery::{breakers::state_word, queues::kafka::limit},
     model::{
         group::GroupSeen,
@@ -158,7 +157,7 @@ pub(super) fn flag_named(plan: &Plan, entry: usize, key: &str) -> Said {
 fn server_stands(server: &GatewayServer) -> Said {
     let running = if server.running { "" } else { ", DOWN" };
     let (weight, of) = (server.weight, server.initial_weight);
-    let state = haproxy::state_word(server.state);
+    let state = server.state.as_str();
     said!(
         "weight {weight} of {of}, {state}{running}",
         "权重 {weight}/{of}, {state}{running}"
