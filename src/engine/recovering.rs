@@ -196,20 +196,15 @@ async fn or_if_it_panics<T>(work: impl Future<Output = T>, instead: impl FnOnce(
 }
 
 fn defect(step: StepId) -> StepEnd {
+    let what = said!(
+        name = Said::new(step.word(Lang::En), step.word(Lang::Zh));
+        "whatever the step '{name}' puts back",
+        "步骤“{name}”应还原的一切"
+    );
     StepEnd {
         state: StepState::Failed,
         detail: panicked(),
-        leftovers: vec![Leftover {
-            step,
-            what: said!(
-                name = Said::new(step.word(Lang::En), step.word(Lang::Zh));
-                "whatever the step '{name}' puts back",
-                "步骤“{name}”应还原的一切"
-            ),
-            why: panicked(),
-            by_hand: None,
-            certainty: Certainty::Unknown,
-        }],
+        leftovers: vec![Leftover::unknown(step, what, panicked(), None)],
         gone: Vec::new(),
     }
 }

@@ -11,7 +11,7 @@ use crate::{
         ids::FaultId,
         phase::Cause,
         plan::Purpose,
-        recovery::{Certainty, Leftover, StepId},
+        recovery::{Leftover, StepId},
         said::{Said, said},
         snapshot::Changed,
     },
@@ -76,13 +76,7 @@ impl Engine {
 
 /// What a takeover cannot put back or compare with, because the record does not say what was there before.
 fn unknown_before(facts: &Facts, damage: &[String], restoring: bool) -> Vec<Leftover> {
-    let unknown = |what: Said, why: Said| Leftover {
-        step: StepId::Verify,
-        what,
-        why,
-        by_hand: None,
-        certainty: Certainty::Unknown,
-    };
+    let unknown = |what: Said, why: Said| Leftover::unknown(StepId::Verify, what, why, None);
     let damaged = damage.iter().map(|d| {
         unknown(
             said!("journal damaged: {d}", "日志损坏：{d}"),
@@ -119,13 +113,7 @@ fn unknown_before(facts: &Facts, damage: &[String], restoring: bool) -> Vec<Left
 /// What is put back is what preflight has found; what somebody has changed between that and the first fault is not known, or
 /// only by name.
 fn older_snapshot(facts: &Facts, damaged: &str) -> Vec<Leftover> {
-    let unknown = |what: Said, why: Said| Leftover {
-        step: StepId::Verify,
-        what,
-        why,
-        by_hand: None,
-        certainty: Certainty::Unknown,
-    };
+    let unknown = |what: Said, why: Said| Leftover::unknown(StepId::Verify, what, why, None);
     let whole = unknown(
         said!("the snapshot before the first fault", "首个故障前的快照"),
         said!(

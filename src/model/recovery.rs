@@ -147,6 +147,27 @@ pub struct Leftover {
     pub certainty: Certainty,
 }
 
+impl Leftover {
+    /// What was seen to be there.
+    pub fn seen(step: StepId, what: Said, why: Said, by_hand: Option<String>) -> Self {
+        Self {
+            step,
+            what,
+            why,
+            by_hand,
+            certainty: Certainty::Seen,
+        }
+    }
+
+    /// What could not be seen to be gone.
+    pub fn unknown(step: StepId, what: Said, why: Said, by_hand: Option<String>) -> Self {
+        Self {
+            certainty: Certainty::Unknown,
+            ..Self::seen(step, what, why, by_hand)
+        }
+    }
+}
+
 /// A leftover in the journal and in JSON: the English texts under their own names, for tools.
 #[derive(Serialize, Deserialize)]
 struct RecordedLeftover {

@@ -11,7 +11,7 @@ use super::{
         by_hand_run,
         injector::{injectors, rules_of_the_run, sort},
     },
-    flags, gateway, pods, pools, queues, seen, together, unread,
+    flags, gateway, pods, pools, queues, together, unread,
 };
 
 /// Everything that is not as it was: rules with the run's mark, weights and states, breakers, flags, retry queues, pools that
@@ -37,7 +37,7 @@ pub async fn left_behind(scene: &Scene) -> Vec<Leftover> {
 async fn loads(scene: &Scene) -> Vec<Leftover> {
     let running = scene.drivers.loads().all().await;
     let left = |id| {
-        seen(
+        Leftover::seen(
             StepId::Faults,
             said!("load {id}", "负载 {id}"),
             said!(
@@ -69,7 +69,7 @@ async fn rules(scene: &Scene) -> Vec<Leftover> {
                 let left = ours.iter().map(|rule| {
                     let why = said!("seen at the injector after recovery", "恢复后在注入器上仍可见");
                     let what = said!(rule = rule.said(); "{rule} on {instance}", "{instance}：{rule}");
-                    seen(step, what, why, hand())
+                    Leftover::seen(step, what, why, hand())
                 });
                 left.collect()
             }

@@ -32,7 +32,7 @@ use crate::{
         ids::{FaultId, InstanceName},
         plan::Plan,
         playbook::SentinelRules,
-        recovery::{Certainty, Leftover, StepId, StepState},
+        recovery::{Leftover, StepId, StepState},
         said::{Said, said},
         sample::{Query, Reading},
         snapshot::Snapshot,
@@ -243,24 +243,7 @@ fn at_most<F: Future>(
 
 /// What could not be read: it may be there or not.
 fn unread(step: StepId, what: Said, error: &DriverError, by_hand: Option<String>) -> Leftover {
-    Leftover {
-        step,
-        what,
-        why: error.said(),
-        by_hand,
-        certainty: Certainty::Unknown,
-    }
-}
-
-/// What was seen to be there.
-fn seen(step: StepId, what: Said, why: Said, by_hand: Option<String>) -> Leftover {
-    Leftover {
-        step,
-        what,
-        why,
-        by_hand,
-        certainty: Certainty::Seen,
-    }
+    Leftover::unknown(step, what, error.said(), by_hand)
 }
 
 fn elapsed(since: Instant) -> Span {

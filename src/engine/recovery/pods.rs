@@ -20,7 +20,7 @@ use super::{
     Scene,
     by_hand::kubernetes::{delete_pod, show_pods},
     pools::restart::Restarted,
-    seen, together, unread,
+    together, unread,
 };
 
 /// Where the pod of a target is looked for.
@@ -235,7 +235,7 @@ pub(super) async fn missing_or_unready(
         Ok(pod) if pod.is_ready || !was_ready => None,
         Ok(pod) => {
             let (pod, state) = (&pod.id, pod.state());
-            Some(seen(
+            Some(Leftover::seen(
                 step,
                 said!("{pod} ({state})", "{pod}（{state}）"),
                 said!("it was Ready before the drill", "演练前为 Ready"),
@@ -243,7 +243,7 @@ pub(super) async fn missing_or_unready(
             ))
         }
         Err(error @ (DriverError::NotThere { .. } | DriverError::Conflict { .. })) => {
-            Some(seen(step, place.said(), error.said(), hand()))
+            Some(Leftover::seen(step, place.said(), error.said(), hand()))
         }
         Err(error) => Some(unread(step, place.said(), &error, hand())),
     }

@@ -8,11 +8,11 @@ use crate::{
         place::Fill,
         sentinel::{data, same, set_url},
     },
-    engine::recovery::{Scene, StepEnd, by_hand, seen, together, unread},
+    engine::recovery::{Scene, StepEnd, by_hand, together, unread},
     model::{
         ids::InstanceName,
         playbook::{Breakers, SentinelRules},
-        recovery::{Certainty, Leftover, StepId, StepState},
+        recovery::{Leftover, StepId, StepState},
         said::{Said, said},
         undo::ChangeIntent,
     },
@@ -194,10 +194,7 @@ impl Kept<'_> {
             "set, and the set was not answered `success`: the source that the instance takes its rules from may have other ones, which come back with its next change or a restart",
             "已设置，但未应答 `success`：实例的规则源中可能是另一份，规则源变更或实例重启后会重新生效"
         );
-        Leftover {
-            certainty: Certainty::Unknown,
-            ..self.differs(why)
-        }
+        Leftover::unknown(StepId::Breakers, self.what(), why, self.by_hand())
     }
 
     fn what(&self) -> Said {
@@ -206,7 +203,7 @@ impl Kept<'_> {
     }
 
     fn differs(&self, why: Said) -> Leftover {
-        seen(StepId::Breakers, self.what(), why, self.by_hand())
+        Leftover::seen(StepId::Breakers, self.what(), why, self.by_hand())
     }
 
     fn unread(&self, error: &DriverError) -> Leftover {

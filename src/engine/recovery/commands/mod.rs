@@ -9,7 +9,7 @@ use crate::{
     model::{
         ids::InstanceName,
         playbook::{Command, How},
-        recovery::{Certainty, Leftover, StepState},
+        recovery::{Leftover, StepState},
         said::{Said, said},
         undo::ChangeIntent,
     },
@@ -169,12 +169,7 @@ impl<'a> Once<'a> {
                 .ok()
                 .map(|r| r.by_hand(self.scene)),
         };
-        Leftover {
-            step: self.command.after,
-            what: said!(name = self.name(); "command {name}", "命令 {name}"),
-            why,
-            by_hand,
-            certainty: Certainty::Unknown,
-        }
+        let what = said!(name = self.name(); "command {name}", "命令 {name}");
+        Leftover::unknown(self.command.after, what, why, by_hand)
     }
 }

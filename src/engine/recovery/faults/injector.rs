@@ -6,17 +6,17 @@ use std::collections::BTreeSet;
 use crate::{
     drill::faults,
     drivers::{error::DriverError, point::RuleSeen},
-    engine::recovery::{Scene, StepEnd, seen, unread},
+    engine::recovery::{Scene, StepEnd, unread},
     model::{
         ids::InstanceName,
         plan::Plan,
-        recovery::{Certainty, Leftover, StepId, StepState},
+        recovery::{Leftover, StepId, StepState},
         said::{Said, said},
     },
 };
 
 use super::{
-    by_hand_run,
+    by_hand_run, no_answer_yet,
     silent::{Silence, together_but_for_the_silent},
 };
 
@@ -84,19 +84,15 @@ struct Cleared {
 
 /// How the step stands while it waits only for instances that do not answer.
 fn but_for_the_silent(scene: &Scene, silent: &[&InstanceName]) -> StepEnd {
-    let left = silent.iter().map(|instance| Leftover {
-        step: StepId::Injector,
-        what: rules_of_the_run(scene, instance),
-        why: said!(
-            "no answer yet; tried again until there is one",
-            "尚无应答；将一直重试"
-        ),
-        by_hand: scene
-            .drivers
-            .point_base(instance)
-            .ok()
-            .map(|base| by_hand_run(scene, &base)),
-        certainty: Certainty::Unknown,
+    let left = silent.iter().map(|instance| {
+        let base = scene.drivers.point_base(instance).ok();
+        let by_hand = base.map(|base| by_hand_run(scene, &base));
+        Leftover::unknown(
+            StepId::Injector,
+            rules_of_the_run(scene, instance),
+            no_answer_yet(),
+            by_hand,
+        )
     });
     let names: Vec<&str> = silent.iter().map(|i| i.as_str()).collect();
     let names = names.join(", ");
@@ -152,7 +148,7 @@ async fn clear(scene: &Scene, instance: &InstanceName, silence: Silence) -> Resu
             let why = refusal.map_or_else(still, |e| e.said());
             let names: Vec<Said> = ours.iter().map(RuleSeen::said).collect();
             let what = said!(names = Said::list(&names); "{names} on {instance}", "{instance}：{names}");
-            return Err(Box::new(seen(step, what, why, hand())));
+            return Err(Box::new(Leftover::seen(step, what, why, hand())));
         }
         let unmarked: Vec<String> = ours
             .iter()

@@ -22,7 +22,7 @@ use crate::{
 };
 
 use self::silent::{Silence, together_but_for_the_silent};
-use super::{Scene, StepEnd, by_hand, seen, together, unread};
+use super::{Scene, StepEnd, by_hand, together, unread};
 
 /// Between two rounds for targets that do not answer.
 const TRY_ON: Span = Span::seconds(1);
@@ -122,18 +122,10 @@ fn but_for_the_silent(by_base: &[(&str, Vec<&FaultIntent>)], so_far: &[Option<Ve
     let mut instances = BTreeSet::new();
     for ((base, faults), _) in silent {
         instances.extend(faults.iter().map(|f| f.instance.as_str()));
-        let left = faults.iter().map(|fault| Leftover {
-            step: StepId::Faults,
-            what: named(fault),
-            why: with_expiry(
-                said!(
-                    "no answer yet; tried again until there is one",
-                    "尚无应答；将一直重试"
-                ),
-                fault,
-            ),
-            by_hand: Some(by_hand::curl("DELETE", &rule_url(base, &fault.id))),
-            certainty: Certainty::Unknown,
+        let left = faults.iter().map(|fault| {
+            let by_hand = by_hand::curl("DELETE", &rule_url(base, &fault.id));
+            let why = with_expiry(no_answer_yet(), fault);
+            Leftover::unknown(StepId::Faults, named(fault), why, Some(by_hand))
         });
         leftovers.extend(left);
     }
@@ -183,7 +175,7 @@ async fn stop_load(scene: &Scene, intent: &FaultIntent) -> Fate {
     }
     let (what, instance) = (&intent.what, &intent.instance);
     let what = said!("load {what} on {instance}", "{instance} 的负载 {what}");
-    Err(Box::new(seen(
+    Err(Box::new(Leftover::seen(
         StepId::Faults,
         what,
         said!(
@@ -256,6 +248,14 @@ async fn clear(
         .collect()
 }
 
+/// Why what is at a silent target is not known.
+fn no_answer_yet() -> Said {
+    said!(
+        "no answer yet; tried again until there is one",
+        "尚无应答；将一直重试"
+    )
+}
+
 type Look = Result<(BTreeSet<String>, Result<(), DriverError>), DriverError>;
 
 fn fate(base: &str, fault: &FaultIntent, look: &Look, may_land: bool) -> Fate {
@@ -263,21 +263,18 @@ fn fate(base: &str, fault: &FaultIntent, look: &Look, may_land: bool) -> Fate {
     let by_hand = Some(by_hand::curl("DELETE", &rule_url(base, &fault.id)));
     let mut leftover = match look {
         Ok((there, _)) if !there.contains(fault.id.as_str()) && !may_land => return Ok(fault.id.clone()),
-        Ok((there, _)) if !there.contains(fault.id.as_str()) => Leftover {
-            step: StepId::Faults,
-            what,
-            why: said!(
+        Ok((there, _)) if !there.contains(fault.id.as_str()) => {
+            let why = said!(
                 "it is not there, but nobody answered when it was made: it may still land",
                 "目前不存在，但注入时未获应答，仍可能生效"
-            ),
-            by_hand,
-            certainty: Certainty::Unknown,
-        },
+            );
+            Leftover::unknown(StepId::Faults, what, why, by_hand)
+        }
         Ok((_, Ok(()))) => {
             let why = said!("deleted, and still there", "已删除，仍存在");
-            seen(StepId::Faults, what, why, by_hand)
+            Leftover::seen(StepId::Faults, what, why, by_hand)
         }
-        Ok((_, Err(error))) => seen(StepId::Faults, what, error.said(), by_hand),
+        Ok((_, Err(error))) => Leftover::seen(StepId::Faults, what, error.said(), by_hand),
         Err(error) => unread(StepId::Faults, what, error, by_hand),
     };
     leftover.why = with_expiry(leftover.why, fault);

@@ -72,11 +72,7 @@ fn still_busy(scene: &Scene, pool: &PoolDrain, query: &Query, who: &[&InstanceNa
 
 async fn not_ready(scene: &Scene, pool: &PoolDrain, instance: &InstanceName) -> Option<Leftover> {
     let why = is_ready(scene, pool, &[instance]).await.err()?;
-    Some(Leftover {
-        step: StepId::Pools,
-        what: said!("{instance}, restarted by this run", "{instance}（本演练重启）"),
-        why,
-        by_hand: by_hand(scene, pool, &[instance]),
-        certainty: Certainty::Seen,
-    })
+    let what = said!("{instance}, restarted by this run", "{instance}（本演练重启）");
+    let hand = by_hand(scene, pool, &[instance]);
+    Some(Leftover::seen(StepId::Pools, what, why, hand))
 }

@@ -9,7 +9,7 @@ use crate::{
         error::{DriverError, Effect},
         kubernetes::{Kubernetes, Rollout, Run},
     },
-    engine::recovery::{Scene, by_hand, seen, together, unread},
+    engine::recovery::{Scene, by_hand, together, unread},
     journal::Clock,
     model::{
         ids::{InstanceName, WorkloadName},
@@ -207,20 +207,20 @@ pub(super) async fn not_as_before(scene: &Scene) -> Vec<Leftover> {
             .persist(scene.deadline(), || cluster.rollout(workload))
             .await;
         match now {
-            Err(error @ DriverError::NotThere { .. }) => Some(seen(step, what, error.said(), None)),
+            Err(error @ DriverError::NotThere { .. }) => Some(Leftover::seen(step, what, error.said(), None)),
             Err(error) => Some(unread(step, what, &error, hand)),
             Ok(now) if now.uid != before.uid => {
                 let why = said!(
                     "it is another one than before the drill, of the same name",
                     "已非演练前的那个，只是同名"
                 );
-                Some(seen(step, what, why, None))
+                Some(Leftover::seen(step, what, why, None))
             }
             Ok(now) => {
                 let why = now.unfinished.filter(|_| before.ready)?;
                 let what = said!("{workload} ({why})", "{workload}（{why}）");
                 let why = said!("it was all rolled out before the drill", "演练前已全部滚动完成");
-                Some(seen(step, what, why, hand))
+                Some(Leftover::seen(step, what, why, hand))
             }
         }
     };

@@ -4,7 +4,7 @@ use crate::model::{
     ids::InstanceName,
     plan::Plan,
     playbook::{Breakers, Gateway},
-    recovery::{Certainty, Leftover, StepId},
+    recovery::{Leftover, StepId},
     said::{Said, said},
     snapshot::Snapshot,
 };
@@ -20,13 +20,7 @@ pub(super) fn unread() -> Said {
 }
 
 pub(super) fn unknown(step: StepId, what: Said, why: Said) -> Leftover {
-    Leftover {
-        step,
-        what,
-        why,
-        by_hand: None,
-        certainty: Certainty::Unknown,
-    }
+    Leftover::unknown(step, what, why, None)
 }
 
 /// What a restore cannot prove to the end, because the healthy state does not have it. A keeper that takes over comes to

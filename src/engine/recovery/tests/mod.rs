@@ -44,6 +44,7 @@ use crate::{
         environment::Environment,
         ids::{RunId, ServiceName, StepName},
         playbook::Playbook,
+        recovery::Certainty,
         secret::Secrets,
     },
 };

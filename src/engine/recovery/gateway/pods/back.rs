@@ -8,7 +8,7 @@ use crate::{
         by_hand::once_guards_hold,
         elapsed,
         gateway::{TRIES, calm, held::Held},
-        seen, together, unread,
+        together, unread,
     },
     model::{
         recovery::{Leftover, StepId, StepState},
@@ -99,7 +99,7 @@ impl Way<'_, '_> {
             if Instant::now() >= deadline {
                 for (target, why) in waiting {
                     let what = target.without_traffic();
-                    let left = seen(StepId::Traffic, what, why, Some(target.by_hand()));
+                    let left = Leftover::seen(StepId::Traffic, what, why, Some(target.by_hand()));
                     self.lose(&target.name(), left);
                 }
                 return;
@@ -141,7 +141,8 @@ impl Way<'_, '_> {
                     let what = target.without_traffic();
                     let why = said!(which; "the guard is bad with it: {which}", "放流即守护越限：{which}");
                     let hand = once_guards_hold(&target.by_hand());
-                    self.lost.push(seen(StepId::Traffic, what, why, Some(hand)));
+                    self.lost
+                        .push(Leftover::seen(StepId::Traffic, what, why, Some(hand)));
                 }
                 return;
             }
@@ -235,7 +236,7 @@ impl Way<'_, '_> {
                         );
                         self.lose(
                             &target.name(),
-                            seen(StepId::Traffic, what, why, Some(target.by_hand())),
+                            Leftover::seen(StepId::Traffic, what, why, Some(target.by_hand())),
                         );
                     } else if let Err(error) = target.set(scene, before, scene.deadline()).await {
                         let left = unread(StepId::Traffic, what, &error, Some(target.by_hand()));

@@ -18,7 +18,7 @@ use crate::{
     engine::recovery::{
         Scene, StepEnd, by_hand,
         pods::{PodPlace, missing_or_unready},
-        seen, together, unread,
+        together, unread,
     },
     model::{
         kubernetes::ServingSeen,
@@ -159,7 +159,7 @@ impl PodTarget<'_> {
         match error {
             // It was read: there is none, or there are several.
             DriverError::NotThere { .. } | DriverError::Conflict { .. } => {
-                seen(step, what, error.said(), Some(self.by_hand()))
+                Leftover::seen(step, what, error.said(), Some(self.by_hand()))
             }
             _ => unread(step, what, error, Some(self.by_hand())),
         }
@@ -320,7 +320,7 @@ pub(super) async fn differences(scene: &Scene, door: &PodDoor<'_>, step: StepId)
                     true => by_hand::once_guards_hold(&target.by_hand()),
                     false => target.by_hand(),
                 };
-                left.push(seen(step, what, why, Some(hand)));
+                left.push(Leftover::seen(step, what, why, Some(hand)));
             }
             Ok(_) => left.extend(missing_or_unready(scene, step, &target.place, target.before.ready).await),
         }

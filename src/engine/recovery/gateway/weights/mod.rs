@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use crate::{
     drivers::{error::DriverError, haproxy::Server},
-    engine::recovery::{Scene, StepEnd, seen, together, unread},
+    engine::recovery::{Scene, StepEnd, together, unread},
     model::{
         amount::Share,
         playbook::{Gateway, RouteGateway},
@@ -246,7 +246,7 @@ pub(super) async fn differences(scene: &Scene, door: &Door<'_>, step: StepId) ->
                     Ok(displaced) => left.extend(displaced.into_iter().map(|why| {
                         let backend = balancer.balancing.backend();
                         let what = said!("traffic of {backend}", "{backend} 的流量");
-                        seen(step, what, why, None)
+                        Leftover::seen(step, what, why, None)
                     })),
                 }
             }
@@ -264,7 +264,7 @@ fn difference(step: StepId, target: Target<'_>, servers: &[Server], door: &Door<
                 "its health check fails; before, it was up",
                 "健康检查不通过；演练前正常"
             );
-            seen(step, what, why, None)
+            Leftover::seen(step, what, why, None)
         });
     }
     let (what, why) = match target.now(servers) {
@@ -285,7 +285,7 @@ fn difference(step: StepId, target: Target<'_>, servers: &[Server], door: &Door<
         Some(now) => target.up_by_hand(now, door),
         None => target.by_hand(),
     };
-    Some(seen(step, what, why, Some(hand)))
+    Some(Leftover::seen(step, what, why, Some(hand)))
 }
 
 fn stands(who: &Said, weight: u32, state: GatewayState) -> Said {

@@ -12,7 +12,7 @@ use crate::{
         by_hand::once_guards_hold,
         elapsed,
         gateway::{TRIES, calm},
-        seen, together, unread,
+        together, unread,
     },
     model::{
         amount::Share,
@@ -261,7 +261,7 @@ async fn partly(
         Some(now) => target.up_by_hand(now, door),
         None => once_guards_hold(&target.by_hand()),
     };
-    seen(
+    Leftover::seen(
         StepId::Traffic,
         target.without_all_traffic(),
         why.clone(),

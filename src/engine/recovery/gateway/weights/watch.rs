@@ -4,10 +4,10 @@ use tokio::time::Instant;
 
 use crate::{
     drivers::{error::DriverError, haproxy::Server},
-    engine::recovery::{Scene, elapsed, gateway::held::Held, seen, together, unread},
+    engine::recovery::{Scene, elapsed, gateway::held::Held, together, unread},
     model::{
         amount::Share,
-        recovery::StepId,
+        recovery::{Leftover, StepId},
         said::{Said, said},
         time::Span,
     },
@@ -117,7 +117,7 @@ async fn are_in_place(
                     climb.give_up(
                         rising,
                         &target,
-                        seen(StepId::Traffic, what, why, Some(target.by_hand())),
+                        Leftover::seen(StepId::Traffic, what, why, Some(target.by_hand())),
                     );
                 } else if let Err(error) = target.admit(scene, at).await {
                     lose(climb, rising, &target, &error);

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::{
     drivers::{error::DriverError, retry_http::QueueSeen},
-    engine::recovery::{Scene, StepEnd, by_hand, seen, unread},
+    engine::recovery::{Scene, StepEnd, by_hand, unread},
     model::{
         recovery::{Leftover, StepId, StepState},
         said::{Said, said},
@@ -109,7 +109,7 @@ impl Switch<'_> {
                 true => self.let_go_by_hand(),
                 false => self.put_back_by_hand(),
             };
-            seen(StepId::Release, what, Said::sentences(&why), by_hand)
+            Leftover::seen(StepId::Release, what, Said::sentences(&why), by_hand)
         })
     }
 

@@ -17,10 +17,9 @@ use crate::{
     engine::recovery::{
         Scene, StepEnd,
         queues::{backlog, rate::measured},
-        seen,
     },
     model::{
-        recovery::{StepId, StepState},
+        recovery::{Leftover, StepId, StepState},
         said::said,
     },
 };
@@ -131,7 +130,7 @@ async fn held(scene: &Scene, topic: &Topic<'_>) -> Result<StepEnd, DriverError> 
         "{topic} is not held, {backlog}",
         "{topic} 未暂停，{backlog}"
     );
-    let left = seen(StepId::Retry, what, why.clone(), None);
+    let left = Leftover::seen(StepId::Retry, what, why.clone(), None);
     Ok(StepEnd::of(StepState::Failed, why, vec![left]))
 }
 

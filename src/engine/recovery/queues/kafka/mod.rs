@@ -25,7 +25,7 @@ use crate::{
         error::DriverError,
         kafka::{KafkaCluster, Position, Weight},
     },
-    engine::recovery::{Scene, by_hand, seen, unread},
+    engine::recovery::{Scene, by_hand, unread},
     model::{
         environment::Kafka,
         playbook::KafkaQueue,
@@ -254,7 +254,7 @@ impl Topic<'_> {
                         Some(bytes) => self.let_go_by_hand(before, bytes, now).await,
                         None => self.put_back_by_hand(before),
                     };
-                    left.push(seen(StepId::Release, what, why, hand));
+                    left.push(Leftover::seen(StepId::Release, what, why, hand));
                 }
                 Err(error) => left.push(unread(
                     StepId::Release,
@@ -266,7 +266,7 @@ impl Topic<'_> {
         }
         if now.backlog() > self.back_at() {
             let why = waiting(now.backlog(), self.before.backlog);
-            left.push(seen(StepId::Release, self.what(), why, None));
+            left.push(Leftover::seen(StepId::Release, self.what(), why, None));
         }
         left
     }

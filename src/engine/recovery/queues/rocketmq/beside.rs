@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::{
     drivers::{error::DriverError, rocketmq::Offsets},
-    engine::recovery::{Scene, queues::count, seen, together, unread},
+    engine::recovery::{Scene, queues::count, together, unread},
     model::{
         group::GroupSeen,
         recovery::{Leftover, StepId},
@@ -105,7 +105,7 @@ impl Beside {
         });
         let over = self.is_over().then(|| {
             let what = said!(what; "other topics of {what}", "{what} 的其他主题");
-            seen(StepId::Release, what, self.told(), None)
+            Leftover::seen(StepId::Release, what, self.told(), None)
         });
         unknown.chain(over).collect()
     }

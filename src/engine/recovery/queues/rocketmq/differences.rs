@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 use crate::{
     drivers::{error::DriverError, rocketmq::GroupConfig},
-    engine::recovery::{Scene, by_hand::all_at_once, queues::count, seen, together, unread},
+    engine::recovery::{Scene, by_hand::all_at_once, queues::count, together, unread},
     model::{
         group::GroupSeen,
         recovery::{Leftover, StepId},
@@ -43,7 +43,7 @@ impl Group<'_> {
                 "{is} waiting in {topic}, {was} before",
                 "{topic} 有 {is} 条等待，演练前 {was} 条"
             );
-            left.push(seen(StepId::Release, what, why, None));
+            left.push(Leftover::seen(StepId::Release, what, why, None));
         }
         left.extend(beside);
         (left, changed)
@@ -67,7 +67,7 @@ impl Group<'_> {
                 let hand = self.by_hand(at, at.enabled, Some(&now)).await;
                 let hand = careful(hand, at.enabled && is_over);
                 let why = said!(was = word(at.enabled); "it was {was}", "原为{was}");
-                (Some(seen(StepId::Release, what, why, hand)), None)
+                (Some(Leftover::seen(StepId::Release, what, why, hand)), None)
             }
             Ok(now) => {
                 let same = GroupConfig::read(&at.config).is_ok_and(|before| before.says_the_same(&now));
@@ -120,7 +120,7 @@ fn joined_stands(
                 "the broker has joined since the snapshot was read: whether it was off before is not known",
                 "该 broker 在读取快照后才加入：此前是否为关不明"
             );
-            Some(seen(step, what, why, on_by_hand))
+            Some(Leftover::seen(step, what, why, on_by_hand))
         }
         // Where the group is not, nothing of it is off.
         Err(DriverError::NotThere { .. }) => None,

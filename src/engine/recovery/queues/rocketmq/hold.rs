@@ -10,7 +10,6 @@ use crate::{
     engine::recovery::{
         Scene, StepEnd,
         queues::{backlog, rate::measured},
-        seen,
     },
     model::{
         group::GroupSeen,
@@ -79,7 +78,7 @@ pub(in crate::engine::recovery::queues) async fn hold(scene: &Scene, group: &Gro
         "{group} is not held, {backlog}",
         "{group} 未暂停，{backlog}"
     );
-    left.push(seen(StepId::Retry, what, why.clone(), None));
+    left.push(Leftover::seen(StepId::Retry, what, why.clone(), None));
     StepEnd::of(StepState::Failed, why, left)
 }
 
@@ -101,7 +100,7 @@ async fn joined(group: &Group<'_>) -> Vec<Leftover> {
             "the broker has joined since the snapshot was read: untouched",
             "该 broker 在读取快照后才加入：未动"
         );
-        seen(StepId::Retry, what, why, None)
+        Leftover::seen(StepId::Retry, what, why, None)
     });
     named.collect()
 }

@@ -11,7 +11,7 @@ use crate::{
         kafka::Position,
         kubernetes::{Kubernetes, Pod, Run, Scaled},
     },
-    engine::recovery::{Scene, StepEnd, by_hand, queues::backlog, seen, unread},
+    engine::recovery::{Scene, StepEnd, by_hand, queues::backlog, unread},
     model::{
         kubernetes::ScaleSeen,
         playbook::{KafkaQueue, QueueHold},
@@ -167,7 +167,7 @@ impl Scale<'_> {
         let before = self.before.replicas;
         match self.now(scene, scene.deadline()).await {
             Err(error @ DriverError::NotThere { .. }) => {
-                vec![seen(step, self.what(), error.said(), None)]
+                vec![Leftover::seen(step, self.what(), error.said(), None)]
             }
             Err(error) => vec![unread(step, self.what(), &error, hand)],
             Ok(now) if now.uid != self.before.uid || now.replicas != before => {
@@ -176,11 +176,11 @@ impl Scale<'_> {
                 let (why, replicas) = (why.unwrap_or_else(was), now.replicas);
                 let what =
                     said!(what = self.what(); "{what}: {replicas} replicas", "{what}：{replicas} 副本");
-                vec![seen(step, what, why, hand)]
+                vec![Leftover::seen(step, what, why, hand)]
             }
             Ok(now) => match self.unready(scene, &now).await {
                 Ok(None) => Vec::new(),
-                Ok(Some(why)) => vec![seen(step, self.what(), why, None)],
+                Ok(Some(why)) => vec![Leftover::seen(step, self.what(), why, None)],
                 Err(error) => {
                     let what = said!(what = self.what(); "the pods of {what}", "{what} 的 Pod");
                     vec![unread(step, what, &error, None)]
@@ -294,7 +294,7 @@ pub(super) async fn hold(
                     "{what} 已为 0 副本，仍有 {n} 个 Pod 未结束"
                 ),
             };
-            let left = seen(StepId::Retry, not_held(topic, &backlog), why.clone(), None);
+            let left = Leftover::seen(StepId::Retry, not_held(topic, &backlog), why.clone(), None);
             return Ok(StepEnd::of(StepState::Failed, why, vec![left]));
         }
         scene.working(
