@@ -1,13 +1,96 @@
-//! How long a stage of the way back has been held, and when it ends all the same.
+//! A stage of the way back, whatever the gateway is made of: the guards before it, how long it has been held, and how it ends.
 
 use std::collections::BTreeMap;
 
 use tokio::time::Instant;
 
-use crate::{engine::recovery::elapsed, model::time::Span};
+use crate::{
+    engine::recovery::{Scene, elapsed},
+    model::{
+        amount::Share,
+        recovery::StepId,
+        said::{Said, said},
+        time::Span,
+    },
+};
+
+/// Tries of one stage before the way back ends there.
+pub(super) const TRIES: u32 = 2;
+
+/// More often than that is what was set not put right: someone else is setting it.
+pub(super) const CORRECTIONS: u32 = 3;
 
 /// Beyond its hold a stage may take this many times the patience of a step.
 const STEPS: u64 = 3;
+
+/// Waits for every guard to hold before traffic comes back; whether they do. If not, that is noted.
+pub(super) async fn is_calm_before(scene: &Scene, notes: &mut Vec<Said>) -> bool {
+    let before = said!("guard before traffic returns", "放流前守护未成立");
+    let Err(which) = calm(scene, before).await else {
+        return true;
+    };
+    // Waiting longer would only keep capacity away from a system that may be short of it.
+    notes.push(said!(
+        which;
+        "the guard did not hold before traffic came back: {which}",
+        "放流前守护未成立：{which}"
+    ));
+    false
+}
+
+/// Waits for every guard to hold after a step back; whether they do.
+pub(super) async fn is_calm_again(scene: &Scene) -> bool {
+    let after = said!("guard after stepping back", "退回后守护未成立");
+    calm(scene, after).await.is_ok()
+}
+
+/// Waits for every guard to hold; tells which one does not if the patience ends.
+async fn calm(scene: &Scene, what: Said) -> Result<(), Said> {
+    let deadline = Instant::now() + scene.drivers.patience().guard.into();
+    loop {
+        match scene.bus.bad_guard() {
+            None => return Ok(()),
+            Some(which) if Instant::now() >= deadline => return Err(which),
+            Some(which) => {
+                scene.waiting(
+                    StepId::Traffic,
+                    said!(what, which; "{what}: {which}", "{what}：{which}"),
+                );
+            }
+        }
+        scene.pause().await;
+    }
+}
+
+/// How a stage went.
+pub(super) enum Watched {
+    /// The guard held for the whole time, with everything as set; or nobody is left for whom it would be held.
+    Held,
+    /// Which guard is bad.
+    Bad(Said),
+}
+
+/// What a look at a stage has shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum InPlace {
+    /// All were seen as set.
+    All,
+    /// One was not, or was not seen.
+    NotAll,
+    /// The last one was given up.
+    NobodyLeft,
+}
+
+impl InPlace {
+    /// `left` are those that were not given up; `all`: each was seen as set.
+    pub(super) fn of<T>(left: &[T], all: bool) -> Self {
+        match (left, all) {
+            ([], _) => InPlace::NobodyLeft,
+            (_, true) => InPlace::All,
+            (_, false) => InPlace::NotAll,
+        }
+    }
+}
 
 /// A stage that is held. What is seen to be otherwise begins it anew; a look that fails only keeps it from ending, so that a few of
 /// them do not keep traffic away for ever.
@@ -15,6 +98,7 @@ pub(super) struct Held {
     hold: Span,
     step: Span,
     begin: Instant,
+    bad_since: Option<Instant>,
     /// Whose last look failed, and since when.
     unseen: BTreeMap<String, Instant>,
 }
@@ -26,8 +110,38 @@ impl Held {
             hold,
             step,
             begin: Instant::now(),
+            bad_since: None,
             unseen: BTreeMap::new(),
         }
+    }
+
+    /// After each look: how the stage went, if it is over. A guard that is bad for more than one of its samples ends it; it never
+    /// ends well on a bad one, nor on what is not as set or cannot be read.
+    pub(super) fn outcome(&mut self, scene: &Scene, in_place: InPlace) -> Option<Watched> {
+        if in_place == InPlace::NobodyLeft {
+            return Some(Watched::Held);
+        }
+        let Some(which) = scene.bus.bad_guard() else {
+            self.bad_since = None;
+            let is_over = in_place == InPlace::All && self.is_over();
+            return is_over.then_some(Watched::Held);
+        };
+        let since = *self.bad_since.get_or_insert_with(Instant::now);
+        let is_bad = elapsed(since) > scene.plan.drill.guard.every || self.is_overdue();
+        is_bad.then_some(Watched::Bad(which))
+    }
+
+    /// Tells how long the stage has been held, and waits for the next look.
+    pub(super) async fn wait(&self, scene: &Scene, share: Share) {
+        let (so_far, hold) = (self.so_far(), self.hold);
+        scene.waiting(
+            StepId::Traffic,
+            said!(
+                "{share} held {so_far} of {hold}",
+                "{share} 已保持 {so_far}/{hold}"
+            ),
+        );
+        scene.pause().await;
     }
 
     /// It was not as set.
@@ -47,17 +161,17 @@ impl Held {
     }
 
     /// Whether it was held for its time.
-    pub(super) fn is_over(&self) -> bool {
+    fn is_over(&self) -> bool {
         elapsed(self.begin) >= self.hold
     }
 
     /// Whether it takes too long, with no end in sight.
-    pub(super) fn is_overdue(&self) -> bool {
+    fn is_overdue(&self) -> bool {
         elapsed(self.begin) > self.hold + self.step * STEPS
     }
 
     /// In whole seconds.
-    pub(super) fn so_far(&self) -> Span {
+    fn so_far(&self) -> Span {
         Span::seconds(elapsed(self.begin).0 / 1000)
     }
 }

@@ -6,23 +6,18 @@ pub(super) mod weights;
 
 use std::convert::Infallible;
 
-use tokio::time::Instant;
-
 use crate::{
     drivers::error::DriverError,
     model::{
         playbook::Gateway,
         recovery::{Leftover, StepId, StepState},
-        said::{Said, said},
+        said::said,
         snapshot::GatewayServer,
     },
 };
 
 use self::pods::PodDoor;
 use super::{Scene, StepEnd, breakers, unread};
-
-/// Tries of one stage before the way back ends there.
-const TRIES: u32 = 2;
 
 /// What stands before the targets.
 enum Entrance<'a> {
@@ -84,24 +79,6 @@ pub(super) async fn differences(scene: &Scene, step: StepId) -> Vec<Leftover> {
         Some(Err(error)) => nowhere(scene, step, &error).leftovers,
         Some(Ok(Entrance::Pods(door))) => pods::differences(scene, &door, step).await,
         Some(Ok(Entrance::Balancers(door))) => weights::differences(scene, &door, step).await,
-    }
-}
-
-/// Waits for every guard to hold; tells which one does not if the patience ends.
-async fn calm(scene: &Scene, what: Said) -> Result<(), Said> {
-    let deadline = Instant::now() + scene.drivers.patience().guard.into();
-    loop {
-        match scene.bus.bad_guard() {
-            None => return Ok(()),
-            Some(which) if Instant::now() >= deadline => return Err(which),
-            Some(which) => {
-                scene.waiting(
-                    StepId::Traffic,
-                    said!(what, which; "{what}: {which}", "{what}：{which}"),
-                );
-            }
-        }
-        scene.pause().await;
     }
 }
 

@@ -7,10 +7,11 @@ use crate::{
         Scene, StepEnd,
         by_hand::once_guards_hold,
         elapsed,
-        gateway::{TRIES, calm, held::Held},
+        gateway::held::{CORRECTIONS, Held, InPlace, TRIES, Watched, is_calm_again, is_calm_before},
         together, unread,
     },
     model::{
+        amount::Share,
         recovery::{Leftover, StepId, StepState},
         said::{Said, said},
         time::Span,
@@ -18,9 +19,6 @@ use crate::{
 };
 
 use super::{PodDoor, PodTarget};
-
-/// More often than that is a label not put right: someone else is setting it.
-const CORRECTIONS: u32 = 3;
 
 /// Brings the targets' pods back into their Services.
 pub(in crate::engine::recovery::gateway) async fn back(scene: &Scene, door: &PodDoor<'_>) -> StepEnd {
@@ -111,22 +109,13 @@ impl Way<'_, '_> {
     }
 
     async fn up(&mut self, scene: &Scene, door: &PodDoor<'_>) {
-        let before = said!("guard before traffic returns", "放流前守护未成立");
-        let gated = calm(scene, before).await;
-        if let Err(which) = &gated {
-            // Waiting longer would only keep capacity away from a system that may be short of it.
-            self.notes.push(said!(
-                which;
-                "the guard did not hold before traffic came back: {which}",
-                "放流前守护未成立：{which}"
-            ));
-        }
+        let is_calm = is_calm_before(scene, &mut self.notes).await;
         for nth in 1.. {
             self.set(scene).await;
-            let Some(which) = self.hold(scene, door).await else {
+            let Watched::Bad(which) = self.hold(scene, door).await else {
                 return;
             };
-            if gated.is_err() {
+            if !is_calm {
                 return;
             }
             self.notes.push(said!(
@@ -135,8 +124,7 @@ impl Way<'_, '_> {
                 "放流后守护越限：{which}"
             ));
             self.step_back(scene, door).await;
-            let after = said!("guard after stepping back", "退回后守护未成立");
-            if nth >= TRIES || calm(scene, after).await.is_err() {
+            if nth >= TRIES || !is_calm_again(scene).await {
                 for target in std::mem::take(&mut self.rising) {
                     let what = target.without_traffic();
                     let why = said!(which; "the guard is bad with it: {which}", "放流即守护越限：{which}");
@@ -181,41 +169,21 @@ impl Way<'_, '_> {
         }
     }
 
-    /// Holds for the gateway's time; which guard is bad for more than one of its samples, if one is. It never ends on a label that
-    /// is not as set or cannot be read.
-    async fn hold(&mut self, scene: &Scene, door: &PodDoor<'_>) -> Option<Said> {
+    /// Holds for the gateway's time, with the labels that were set.
+    async fn hold(&mut self, scene: &Scene, door: &PodDoor<'_>) -> Watched {
         let mut held = Held::starting(door.gateway.hold, scene.drivers.patience().step);
-        let (mut corrections, mut bad_since) = (0, None);
+        let mut corrections = 0;
         loop {
             let in_place = self.is_in_place(scene, &mut corrections, &mut held).await;
-            if self.rising.is_empty() {
-                return None;
+            if let Some(watched) = held.outcome(scene, in_place) {
+                return watched;
             }
-            match scene.bus.bad_guard() {
-                Some(which) => {
-                    let since = *bad_since.get_or_insert_with(Instant::now);
-                    if elapsed(since) > scene.plan.drill.guard.every || held.is_overdue() {
-                        return Some(which);
-                    }
-                }
-                None => {
-                    bad_since = None;
-                    if in_place && held.is_over() {
-                        return None;
-                    }
-                }
-            }
-            let (so_far, hold) = (held.so_far(), door.gateway.hold);
-            scene.waiting(
-                StepId::Traffic,
-                said!("100 % held {so_far} of {hold}", "100 % 已保持 {so_far}/{hold}"),
-            );
-            scene.pause().await;
+            held.wait(scene, Share::ALL).await;
         }
     }
 
     /// Reads the labels, puts right what is not as set, and tells whether all were seen as set.
-    async fn is_in_place(&mut self, scene: &Scene, corrections: &mut u32, held: &mut Held) -> bool {
+    async fn is_in_place(&mut self, scene: &Scene, corrections: &mut u32, held: &mut Held) -> InPlace {
         let mut all = true;
         for (target, look) in together(self.rising.iter().map(async |t| (*t, t.pod().await))).await {
             let what = target.without_traffic();
@@ -255,6 +223,6 @@ impl Way<'_, '_> {
                 }
             }
         }
-        all
+        InPlace::of(&self.rising, all)
     }
 }

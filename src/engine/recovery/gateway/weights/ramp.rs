@@ -11,7 +11,7 @@ use crate::{
         Scene, StepEnd,
         by_hand::once_guards_hold,
         elapsed,
-        gateway::{TRIES, calm},
+        gateway::held::{TRIES, Watched, is_calm_again, is_calm_before},
         together, unread,
     },
     model::{
@@ -23,11 +23,7 @@ use crate::{
     },
 };
 
-use super::{
-    Door, Look,
-    target::Target,
-    watch::{Watched, hold},
-};
+use super::{Door, Look, target::Target, watch::hold};
 
 /// Brings traffic back in stages, each held and watched, until weights and states are the snapshot's.
 pub(in crate::engine::recovery::gateway) async fn back(scene: &Scene, door: &Door<'_>) -> StepEnd {
@@ -128,16 +124,7 @@ impl Climb {
         if rising.is_empty() {
             return;
         }
-        let before = said!("guard before traffic returns", "放流前守护未成立");
-        let gated = calm(scene, before).await;
-        if let Err(which) = &gated {
-            // Waiting longer would only keep capacity away from a system that may be short of it.
-            self.notes.push(said!(
-                which;
-                "the guard did not hold before traffic came back: {which}",
-                "放流前守护未成立：{which}"
-            ));
-        }
+        let is_calm = is_calm_before(scene, &mut self.notes).await;
         for share in stages(door.ramp) {
             let mut tries = 0;
             loop {
@@ -148,7 +135,7 @@ impl Climb {
                 }
                 let watched = hold(scene, door.hold, share, self, &mut rising).await;
                 let Watched::Bad(which) = watched else { break };
-                if gated.is_err() {
+                if !is_calm {
                     break;
                 }
                 self.notes.push(said!(
@@ -157,8 +144,7 @@ impl Climb {
                     "{share} 时守护越限：{which}"
                 ));
                 self.step_back(scene, &mut rising, &lower).await;
-                let after = said!("guard after stepping back", "退回后守护未成立");
-                if tries == TRIES || calm(scene, after).await.is_err() {
+                if tries == TRIES || !is_calm_again(scene).await {
                     self.stopped = Some(said!(
                         which;
                         "the guard is bad at {share}: {which}",

@@ -1,14 +1,16 @@
 //! A stage of the way back, held: the guard is watched, and that the weights stay what was set.
 
-use tokio::time::Instant;
-
 use crate::{
     drivers::{error::DriverError, haproxy::Server},
-    engine::recovery::{Scene, elapsed, gateway::held::Held, together, unread},
+    engine::recovery::{
+        Scene,
+        gateway::held::{CORRECTIONS, Held, InPlace, Watched},
+        together, unread,
+    },
     model::{
         amount::Share,
         recovery::{Leftover, StepId},
-        said::{Said, said},
+        said::said,
         time::Span,
     },
 };
@@ -18,19 +20,7 @@ use super::{
     target::Target,
 };
 
-/// More often than that is a weight not put right: someone else is setting it.
-const CORRECTIONS: u32 = 3;
-
-/// How a stage went.
-pub(super) enum Watched {
-    /// The guard held for the whole time, with the weights of the stage.
-    Held,
-    /// Which guard is bad.
-    Bad(Said),
-}
-
-/// Holds a stage; tells which guard is bad for more than one of its samples. A stage never ends on a bad one, nor on
-/// weights that are not its own or cannot be read.
+/// Holds a stage with the weights that it has set.
 pub(super) async fn hold(
     scene: &Scene,
     hold: Span,
@@ -39,35 +29,12 @@ pub(super) async fn hold(
     rising: &mut Vec<Rising<'_>>,
 ) -> Watched {
     let mut held = Held::starting(hold, scene.drivers.patience().step);
-    let mut bad_since = None;
     loop {
         let in_place = are_in_place(scene, climb, rising, &mut held).await;
-        if rising.is_empty() {
-            return Watched::Held;
+        if let Some(watched) = held.outcome(scene, in_place) {
+            return watched;
         }
-        match scene.bus.bad_guard() {
-            Some(which) => {
-                let since = *bad_since.get_or_insert_with(Instant::now);
-                if elapsed(since) > scene.plan.drill.guard.every || held.is_overdue() {
-                    return Watched::Bad(which);
-                }
-            }
-            None => {
-                bad_since = None;
-                if in_place && held.is_over() {
-                    return Watched::Held;
-                }
-            }
-        }
-        let so_far = held.so_far();
-        scene.waiting(
-            StepId::Traffic,
-            said!(
-                "{share} held {so_far} of {hold}",
-                "{share} 已保持 {so_far}/{hold}"
-            ),
-        );
-        scene.pause().await;
+        held.wait(scene, share).await;
     }
 }
 
@@ -78,7 +45,7 @@ async fn are_in_place(
     climb: &mut Climb,
     rising: &mut Vec<Rising<'_>>,
     held: &mut Held,
-) -> bool {
+) -> InPlace {
     let look = rising
         .iter()
         .map(async |r| (r.clone(), r.target.balancer.balancing.servers().await));
@@ -132,7 +99,7 @@ async fn are_in_place(
             }
         }
     }
-    all
+    InPlace::of(rising, all)
 }
 
 fn lose(climb: &mut Climb, rising: &mut Vec<Rising<'_>>, target: &Target<'_>, error: &DriverError) {
