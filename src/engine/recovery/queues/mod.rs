@@ -3,6 +3,7 @@
 pub(super) mod before;
 mod http;
 pub(super) mod kafka;
+mod looks;
 mod rate;
 mod release;
 mod rocketmq;

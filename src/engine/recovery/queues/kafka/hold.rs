@@ -5,7 +5,7 @@
 //! after the quota is gone. So the quota of a hold follows what the last window has really let through: it falls as the consumers
 //! come to rest, and ends where one batch is still kept out, and no lower.
 
-use std::{collections::VecDeque, time::Duration};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -16,7 +16,11 @@ use crate::{
     },
     engine::recovery::{
         Scene, StepEnd,
-        queues::{backlog, rate::measured},
+        queues::{
+            backlog,
+            looks::{COMMIT, Looks, Progress},
+            rate::measured,
+        },
     },
     model::{
         recovery::{Leftover, StepId, StepState},
@@ -24,52 +28,31 @@ use crate::{
     },
 };
 
-use super::{COMMIT, LOOK, Topic, WINDOW, scale};
+use super::{LOOK, Topic, WINDOW, scale};
 
 /// How long a consumer may stay muted after a hold, in seconds, as far as the measured progress tells: what the release loses at its
 /// beginning. Lower, and a batch that is a little smaller than the largest would pass.
 const MUTED: f64 = 3.0;
 /// What the last window let through is looked for in a little more than that.
-const MEMORY: Duration = Duration::from_secs(WINDOW as u64 + 2);
+pub(super) const MEMORY: Duration = Duration::from_secs(WINDOW as u64 + 2);
 
-/// The last looks at a group.
-#[derive(Debug, Default)]
-pub(super) struct Looks(VecDeque<(Instant, Position)>);
-
-impl Looks {
-    pub(super) fn push(&mut self, now: &Position) {
-        self.0.push_back((Instant::now(), now.clone()));
-        while self.0.get(1).is_some_and(|(at, _)| at.elapsed() >= MEMORY) {
-            self.0.pop_front();
-        }
+impl Progress for Position {
+    fn moved_since(&self, earlier: &Self) -> u64 {
+        self.moved_since(earlier)
     }
+}
 
-    /// Messages a second over the last `span`, and how long that really was.
-    fn pace(&self, span: Duration) -> (f64, Duration) {
-        let first = self
-            .0
-            .iter()
-            .rev()
-            .find(|(at, _)| at.elapsed() >= span)
-            .or(self.0.front());
-        let (Some((at, first)), Some((_, last))) = (first, self.0.back()) else {
-            return (0.0, Duration::ZERO);
-        };
-        let seconds = at.elapsed().as_secs_f64().max(LOOK.as_secs_f64());
-        (last.moved_since(first) as f64 / seconds, at.elapsed())
-    }
-
+impl Looks<Position> {
     /// The quota that holds messages of this size now, in bytes a second.
     pub(super) fn hold(&self, weight: Weight) -> f64 {
-        let (pace, _) = self.pace(MEMORY);
-        let passed = pace * MEMORY.as_secs_f64() * weight.message;
+        let passed = self.pace(MEMORY, LOOK) * MEMORY.as_secs_f64() * weight.message;
         held_at(passed, weight.batch)
     }
 
     /// The same where a keeper before this one had begun with a quota. Those that it has muted do not move now and have moved before, and
     /// their broker still counts that: for as long as these looks do not know it, the quota falls no lower.
     fn hold_on(&self, begun: f64, weight: Weight) -> f64 {
-        let know_all = self.0.front().is_some_and(|(at, _)| at.elapsed() >= MEMORY);
+        let know_all = self.reach() >= MEMORY;
         let bytes = self.hold(weight);
         if know_all { bytes } else { bytes.max(begun) }
     }
@@ -92,10 +75,10 @@ pub(in crate::engine::recovery::queues) async fn hold(
 }
 
 async fn held(scene: &Scene, topic: &Topic<'_>) -> Result<StepEnd, DriverError> {
-    let (mut looks, until) = (Looks::default(), Instant::now() + COMMIT);
+    let (mut looks, until) = (Looks::over(MEMORY), Instant::now() + COMMIT);
     let now = loop {
         let now = topic.position(scene).await?;
-        looks.push(&now);
+        looks.push(now.clone());
         let backlog = backlog(now.backlog());
         if now.backlog() <= topic.back_at() {
             return Ok(StepEnd::new(StepState::Nothing, backlog));
@@ -149,7 +132,7 @@ struct Rest {
 async fn come_to_rest(
     scene: &Scene,
     topic: &Topic<'_>,
-    mut looks: Looks,
+    mut looks: Looks<Position>,
     weight: Weight,
 ) -> Result<Rest, DriverError> {
     let begin = Instant::now();
@@ -164,8 +147,8 @@ async fn come_to_rest(
         }
         tokio::time::sleep(LOOK).await;
         let now = topic.position(scene).await?;
-        looks.push(&now);
-        let (pace, _) = looks.pace(COMMIT);
+        looks.push(now.clone());
+        let pace = looks.pace(COMMIT, LOOK);
         let still = begin.elapsed() >= COMMIT && pace <= topic.queue.rate / 10.0 && set <= 2.0 * lowest;
         if still || Instant::now() >= deadline {
             return Ok(Rest {
@@ -219,9 +202,9 @@ mod tests {
             message: 1000.0,
             batch: 16_000.0,
         };
-        let mut looks = Looks::default();
+        let mut looks = Looks::over(MEMORY);
         for second in 0..30 {
-            looks.push(&at(second * 5000));
+            looks.push(at(second * 5000));
             tokio::time::advance(Duration::from_secs(1)).await;
         }
         let in_window = 5000.0 * 1000.0 * WINDOW;
@@ -232,10 +215,10 @@ mod tests {
         );
         // At rest for a window, it is as low as keeps one batch out.
         for _ in 0..MEMORY.as_secs() + 1 {
-            looks.push(&at(29 * 5000));
+            looks.push(at(29 * 5000));
             tokio::time::advance(Duration::from_secs(1)).await;
         }
-        looks.push(&at(29 * 5000));
+        looks.push(at(29 * 5000));
         assert_eq!(looks.hold(weight), held_at(0.0, weight.batch));
         assert!(weight.batch > looks.hold(weight) * WINDOW);
     }
@@ -246,13 +229,13 @@ mod tests {
             message: 1000.0,
             batch: 16_000.0,
         };
-        let (mut looks, begun) = (Looks::default(), 63_000.0);
+        let (mut looks, begun) = (Looks::over(MEMORY), 63_000.0);
         for _ in 0..MEMORY.as_secs() {
-            looks.push(&at(7));
+            looks.push(at(7));
             assert_eq!(looks.hold_on(begun, weight), begun);
             tokio::time::advance(Duration::from_secs(1)).await;
         }
-        looks.push(&at(7));
+        looks.push(at(7));
         assert_eq!(looks.hold_on(begun, weight), held_at(0.0, weight.batch));
     }
 }

@@ -38,12 +38,10 @@ use crate::{
 };
 
 use self::scale::Scale;
-use super::{rate::back_at, waiting};
+use super::{looks::COMMIT, rate::back_at, waiting};
 
 /// Between two looks at offsets.
 pub(super) const LOOK: Duration = Duration::from_millis(500);
-/// Consumers commit every five seconds unless they say otherwise: what a look within that time shows may be older.
-pub(super) const COMMIT: Duration = Duration::from_secs(6);
 /// The window that a broker measures a quota over: 11 samples of a second, unless it says otherwise.
 pub(super) const WINDOW: f64 = 11.0;
 /// What a batch is taken for where the topic may not be read: the producers' default `batch.size`.

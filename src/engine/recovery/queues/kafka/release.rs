@@ -9,7 +9,9 @@ use crate::{
     engine::recovery::{
         Scene, StepEnd,
         queues::{
-            as_before, backlog, held_again, not_back,
+            as_before, backlog, held_again,
+            looks::Looks,
+            not_back,
             rate::{Measured, under_way},
             took,
         },
@@ -23,7 +25,7 @@ use crate::{
 
 use super::{
     LOOK, Topic, WINDOW,
-    hold::{Looks, differs},
+    hold::{MEMORY, differs},
     pace::Pace,
     scale,
     still::{OWN, Still},
@@ -136,10 +138,10 @@ async fn follow(
 ) -> Result<(bool, Said), DriverError> {
     let begin = Instant::now();
     let mut run = Run::starting(topic, first.clone(), &first).await;
-    let mut looks = Looks::default();
+    let mut looks = Looks::over(MEMORY);
     loop {
         let now = topic.position(scene).await?;
-        looks.push(&now);
+        looks.push(now.clone());
         still.sees(&now);
         let way = (first.backlog(), now.backlog());
         let detail = run.coarsely(under_way(way, &run.measured(&now), topic.queue.rate));
@@ -174,14 +176,14 @@ async fn follow(
 async fn hold_again(
     scene: &Scene,
     topic: &Topic<'_>,
-    looks: &mut Looks,
+    looks: &mut Looks<Position>,
     deadline: Instant,
 ) -> Result<(), DriverError> {
     let mut set = 0.0;
     while let Some(which) = scene.bus.bad_guard().filter(|_| Instant::now() < deadline) {
         scene.waiting(StepId::Release, held_again(&which));
         let now = topic.position(scene).await?;
-        looks.push(&now);
+        looks.push(now.clone());
         let bytes = looks.hold(topic.weight(&now).await);
         if differs(set, bytes) {
             topic.limit(scene, bytes).await?;

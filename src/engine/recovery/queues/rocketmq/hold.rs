@@ -2,14 +2,18 @@
 //!
 //! What its consumers have fetched already is still worked off, a thousand messages a queue unless they say otherwise.
 
-use std::{collections::VecDeque, time::Duration};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
 use crate::{
     engine::recovery::{
         Scene, StepEnd,
-        queues::{backlog, rate::measured},
+        queues::{
+            backlog,
+            looks::{COMMIT, Looks},
+            rate::measured,
+        },
     },
     model::{
         group::GroupSeen,
@@ -18,7 +22,7 @@ use crate::{
     },
 };
 
-use super::{COMMIT, Group, LOOK, Position};
+use super::{Group, LOOK, Position};
 
 /// How much longer than the step a group may take to work off what its consumers have fetched.
 const FETCHED: Duration = Duration::from_secs(60);
@@ -105,10 +109,6 @@ async fn joined(group: &Group<'_>) -> Vec<Leftover> {
     named.collect()
 }
 
-/// The last looks at a group, a commit's time long.
-#[derive(Default)]
-struct Looks(VecDeque<(Instant, Position)>);
-
 /// What the last looks show.
 struct Rest {
     /// Whether the group stands still at every broker of the snapshot.
@@ -119,31 +119,16 @@ struct Rest {
     pace: f64,
 }
 
-impl Looks {
-    fn push(&mut self, now: Position) {
-        self.0.push_back((Instant::now(), now));
-        while self.0.get(1).is_some_and(|(at, _)| at.elapsed() >= COMMIT) {
-            self.0.pop_front();
-        }
-    }
-
+impl Looks<Position> {
     /// Held is no more than a tenth of the release's rate. A broker that was away in any of these looks may have gone on meanwhile.
     fn rest(&self, brokers: &[GroupSeen], rate: f64) -> Rest {
-        let (Some((begin, first)), Some((_, last))) = (self.0.front(), self.0.back()) else {
-            return Rest {
-                still: false,
-                away: false,
-                pace: 0.0,
-            };
-        };
-        let seconds = begin.elapsed().as_secs_f64();
-        let pace = last.moved_since(first) as f64 / seconds.max(LOOK.as_secs_f64());
+        let pace = self.pace(COMMIT, LOOK);
         let all = |look: &Position| brokers.iter().all(|at| look.seen.contains_key(&at.broker));
-        let whole = self.0.iter().all(|(_, look)| all(look));
-        let quiet = begin.elapsed() >= COMMIT && pace <= rate / 10.0;
+        let whole = self.iter().all(all);
+        let quiet = self.reach() >= COMMIT && pace <= rate / 10.0;
         Rest {
             still: whole && quiet,
-            away: quiet && !all(last),
+            away: quiet && !self.last().is_some_and(all),
             pace,
         }
     }
@@ -152,7 +137,7 @@ impl Looks {
 /// Watches until the group rests, or the time is over. How it rests, and the last look.
 async fn come_to_rest(scene: &Scene, group: &Group<'_>) -> (Rest, Position) {
     let step = scene.deadline();
-    let mut looks = Looks::default();
+    let mut looks = Looks::over(COMMIT);
     loop {
         let now = group.look().await;
         let backlog = backlog(now.backlog());
@@ -161,8 +146,7 @@ async fn come_to_rest(scene: &Scene, group: &Group<'_>) -> (Rest, Position) {
         // A broker that is away is waited for as long as the step; more is for what the others had fetched.
         let deadline = if rest.away { step } else { step + FETCHED };
         if rest.still || Instant::now() >= deadline {
-            let last = looks.0.pop_back().map(|(_, last)| last);
-            return (rest, last.unwrap_or_default());
+            return (rest, looks.into_last().unwrap_or_default());
         }
         let detail = said!(
             backlog, pace = measured(rest.pace);
@@ -205,7 +189,7 @@ mod tests {
         }
     }
 
-    async fn watch(looks: &mut Looks, seconds: u64, mut at: impl FnMut(u64) -> Position) {
+    async fn watch(looks: &mut Looks<Position>, seconds: u64, mut at: impl FnMut(u64) -> Position) {
         for second in 0..seconds {
             looks.push(at(second));
             tokio::time::advance(Duration::from_secs(1)).await;
@@ -215,7 +199,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_group_is_held_only_where_every_broker_was_seen_to_stand_still() {
         let brokers = [group_at("a"), group_at("b")];
-        let mut looks = Looks::default();
+        let mut looks = Looks::over(COMMIT);
         let mut is_still = async |seconds, brokers_seen: fn(u64) -> Position| {
             watch(&mut looks, seconds, brokers_seen).await;
             let rest = looks.rest(&brokers, 100.0);

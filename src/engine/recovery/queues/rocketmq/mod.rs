@@ -34,12 +34,13 @@ use crate::{
     },
 };
 
-use super::rate::back_at;
+use super::{
+    looks::{COMMIT, Progress},
+    rate::back_at,
+};
 
 /// Between two looks at offsets.
 pub(super) const LOOK: Duration = Duration::from_millis(250);
-/// Consumers tell their offsets every five seconds unless they say otherwise: what a look within that time shows may be older.
-pub(super) const COMMIT: Duration = Duration::from_secs(6);
 /// After it is switched on, how long a consumer may wait before it asks again, and the commit that shows it.
 const AWAKE: Duration = Duration::from_secs(3 + COMMIT.as_secs());
 
@@ -68,8 +69,10 @@ impl Position {
     pub(super) fn backlog(&self) -> u64 {
         self.seen.values().map(|offsets| offsets.backlog()).sum()
     }
+}
 
-    pub(super) fn moved_since(&self, earlier: &Position) -> u64 {
+impl Progress for Position {
+    fn moved_since(&self, earlier: &Position) -> u64 {
         let moved = self.seen.iter().map(|(broker, now)| {
             let then = earlier.seen.get(broker);
             then.map_or(0, |then| now.moved_since(then))

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::{
     engine::recovery::{
         Scene, StepEnd,
-        queues::{backlog, held_again, not_back, rate::under_way, took},
+        queues::{as_before, backlog, held_again, not_back, rate::under_way, took},
     },
     model::{
         group::GroupSeen,
@@ -34,10 +34,10 @@ pub(in crate::engine::recovery::queues) async fn release(scene: &Scene, group: &
     let mut followed = backlog(first.backlog());
     let mut known: BTreeSet<String> = first.seen.keys().cloned().collect();
     let stays = group.cluster.may_land_for().is_none();
-    let as_before = stays && first.missing.is_empty() && group.differences(scene, &first).await.0.is_empty();
-    if as_before {
-        let detail = said!(followed; "{followed}, as before", "{followed}，与演练前一致");
-        return StepEnd::new(StepState::Nothing, detail);
+    let is_as_before =
+        stays && first.missing.is_empty() && group.differences(scene, &first).await.0.is_empty();
+    if is_as_before {
+        return StepEnd::new(StepState::Nothing, as_before(first.backlog()));
     }
     if first.backlog() > group.back_at() && !group.switched().is_empty() {
         let mut duty = Duty::starting(first, group.queue.rate);
