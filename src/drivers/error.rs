@@ -129,6 +129,34 @@ impl DriverError {
         }
     }
 
+    /// What an HTTP status other than a 2xx means; `answer` is what came with it, as it may be shown.
+    pub(super) fn of_status(what: &str, status: u16, answer: String) -> Option<Self> {
+        let what = what.to_owned();
+        Some(match status {
+            200..=299 => return None,
+            300..=399 => DriverError::Garbage {
+                what,
+                why: format!("HTTP {status}: a redirect, perhaps to a login page"),
+            },
+            401 | 403 | 407 => DriverError::Unauthorized { what, answer },
+            404 | 410 => DriverError::NotThere { what, answer },
+            409 => DriverError::Conflict { what, answer },
+            status => DriverError::Refused {
+                what,
+                status: Some(status),
+                answer,
+            },
+        })
+    }
+
+    /// An answer of more than `most` bytes.
+    pub(super) fn too_long(what: &str, most: usize) -> Self {
+        DriverError::Garbage {
+            what: what.to_owned(),
+            why: format!("more than {} MiB of answer", most / 1024 / 1024),
+        }
+    }
+
     /// The same error about `other`: for places whose URL may not be shown.
     pub fn about(mut self, other: &str) -> Self {
         match &mut self {

@@ -79,14 +79,14 @@ impl Http {
     /// # Errors
     /// Everything else, sorted by what it means; see [`DriverError`].
     pub async fn ask(&self, method: Method, url: &str, json: Option<&Value>) -> Result<Answer, DriverError> {
-        self.ask_with(method, url, json, None).await
+        self.ask_with_token(method, url, json, None).await
     }
 
     /// The same with a bearer token.
     ///
     /// # Errors
     /// As [`Http::ask`].
-    pub async fn ask_with(
+    pub async fn ask_with_token(
         &self,
         method: Method,
         url: &str,
@@ -94,7 +94,7 @@ impl Http {
         bearer: Option<&str>,
     ) -> Result<Answer, DriverError> {
         let content = json.map_or(Content::None, Content::Json);
-        self.exchange(method, url, content, bearer).await?.sorted()
+        self.exchange(method, url, content, bearer).await?.successful()
     }
 
     /// One `POST` of a form, once.
@@ -104,14 +104,19 @@ impl Http {
     pub async fn ask_form(&self, url: &str, form: &[(&str, &str)]) -> Result<Answer, DriverError> {
         self.exchange(Method::POST, url, Content::Form(form), None)
             .await?
-            .sorted()
+            .successful()
     }
 
     /// One request, once, whatever its status: for checks that say which status is right.
     ///
     /// # Errors
     /// [`DriverError`] if there is no whole answer.
-    pub async fn look(&self, method: Method, url: &str, content: Content<'_>) -> Result<Answer, DriverError> {
+    pub async fn ask_any_status(
+        &self,
+        method: Method,
+        url: &str,
+        content: Content<'_>,
+    ) -> Result<Answer, DriverError> {
         self.exchange(method, url, content, None).await
     }
 
@@ -188,25 +193,10 @@ impl Answer {
     ///
     /// # Errors
     /// What another status means; see [`DriverError`].
-    pub fn sorted(self) -> Result<Self, DriverError> {
-        let (what, answer) = (self.what.clone(), self.text());
-        match self.status.as_u16() {
-            200..=299 => Ok(self),
-            300..=399 => Err(DriverError::Garbage {
-                what,
-                why: format!(
-                    "HTTP {}: a redirect, perhaps to a login page",
-                    self.status.as_u16()
-                ),
-            }),
-            401 | 403 | 407 => Err(DriverError::Unauthorized { what, answer }),
-            404 | 410 => Err(DriverError::NotThere { what, answer }),
-            409 => Err(DriverError::Conflict { what, answer }),
-            status => Err(DriverError::Refused {
-                what,
-                status: Some(status),
-                answer,
-            }),
+    pub fn successful(self) -> Result<Self, DriverError> {
+        match DriverError::of_status(&self.what, self.status.as_u16(), self.text()) {
+            None => Ok(self),
+            Some(error) => Err(error),
         }
     }
 
@@ -271,10 +261,7 @@ async fn bounded(what: &str, response: reqwest::Response) -> Result<Vec<u8>, Dri
             why: reason(&e),
         })?;
         if body.len() + chunk.len() > MAX_ANSWER {
-            return Err(DriverError::Garbage {
-                what: what.to_owned(),
-                why: format!("more than {} MiB of answer", MAX_ANSWER / 1024 / 1024),
-            });
+            return Err(DriverError::too_long(what, MAX_ANSWER));
         }
         body.extend_from_slice(&chunk);
     }

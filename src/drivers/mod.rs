@@ -187,14 +187,7 @@ impl Drivers {
     /// # Errors
     /// [`DriverError`] if the environment has none of that name, or its secret is not known.
     pub fn redis(&self, name: &ServerName) -> Result<RedisServer, DriverError> {
-        let server = self
-            .environment
-            .redis
-            .get(name)
-            .ok_or_else(|| PlaceError::NoAddress {
-                name: name.to_string(),
-                environment: self.environment.name.to_string(),
-            })?;
+        let server = self.known(name.as_str(), self.environment.redis.get(name))?;
         let Patience {
             connect, call, step, ..
         } = self.patience;
@@ -206,11 +199,7 @@ impl Drivers {
     /// # Errors
     /// [`DriverError`] if the environment has none of that name, its secret is not known, or its files cannot be read.
     pub fn kafka(&self, name: &ServerName) -> Result<KafkaCluster, DriverError> {
-        let cluster = self.environment.kafka.get(name);
-        let cluster = cluster.ok_or_else(|| PlaceError::NoAddress {
-            name: name.to_string(),
-            environment: self.environment.name.to_string(),
-        })?;
+        let cluster = self.known(name.as_str(), self.environment.kafka.get(name))?;
         let Patience { connect, call, .. } = self.patience;
         KafkaCluster::new(
             name,
@@ -231,11 +220,7 @@ impl Drivers {
     /// # Errors
     /// [`DriverError`] if the environment has none of that name, or its secret is not known.
     pub fn rocketmq(&self, name: &ServerName) -> Result<RocketmqCluster, DriverError> {
-        let cluster = self.environment.rocketmq.get(name);
-        let cluster = cluster.ok_or_else(|| PlaceError::NoAddress {
-            name: name.to_string(),
-            environment: self.environment.name.to_string(),
-        })?;
+        let cluster = self.known(name.as_str(), self.environment.rocketmq.get(name))?;
         let Patience { connect, call, .. } = self.patience;
         RocketmqCluster::new(
             name,
@@ -251,13 +236,7 @@ impl Drivers {
     /// # Errors
     /// [`DriverError::Place`] if it has none.
     pub fn kubernetes(&self) -> Result<&Kubernetes, DriverError> {
-        self.kubernetes.as_ref().ok_or_else(|| {
-            PlaceError::NoAddress {
-                name: "kubernetes".into(),
-                environment: self.environment.name.to_string(),
-            }
-            .into()
-        })
+        Ok(self.known("kubernetes", self.kubernetes.as_ref())?)
     }
 
     /// Retry queues with a switch of their own.
@@ -305,6 +284,14 @@ impl Drivers {
     /// The last try's error.
     pub async fn tell(&self, hook: &Webhook, message: &Value) -> Result<(), DriverError> {
         webhook::tell(&self.http, &self.secrets, hook, message).await
+    }
+
+    /// What the environment has under a name, if it has it.
+    fn known<'d, T>(&self, name: &str, found: Option<&'d T>) -> Result<&'d T, PlaceError> {
+        found.ok_or_else(|| PlaceError::NoAddress {
+            name: name.to_owned(),
+            environment: self.environment.name.to_string(),
+        })
     }
 
     fn secret<'s>(

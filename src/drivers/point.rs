@@ -178,7 +178,7 @@ impl<'a> PointApi<'a> {
             why: e.to_string(),
         })?;
         self.http
-            .ask(Method::PUT, &rule_url(base, id), Some(&body))
+            .ask(Method::PUT, &rule_url(base, id.as_str()), Some(&body))
             .await
             .map(|_| ())
     }
@@ -218,29 +218,10 @@ impl<'a> PointApi<'a> {
     ///
     /// # Errors
     /// [`DriverError`].
-    pub async fn delete(self, base: &str, id: &FaultId) -> Result<bool, DriverError> {
+    pub async fn delete(self, base: &str, id: &str) -> Result<bool, DriverError> {
         match self.http.ask(Method::DELETE, &rule_url(base, id), None).await {
             Ok(_) => Ok(true),
             Err(DriverError::NotThere { .. }) => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Deletes a rule by the id that its instance tells.
-    ///
-    /// # Errors
-    /// [`DriverError`].
-    pub async fn delete_seen(&self, base: &str, id: &str) -> Result<(), DriverError> {
-        match self
-            .http
-            .ask(
-                Method::DELETE,
-                &format!("{base}/chaos/rules/{}", encoded(id)),
-                None,
-            )
-            .await
-        {
-            Ok(_) | Err(DriverError::NotThere { .. }) => Ok(()),
             Err(error) => Err(error),
         }
     }
@@ -275,8 +256,8 @@ impl<'a> PointApi<'a> {
 }
 
 /// The URL of one rule.
-pub fn rule_url(base: &str, id: &FaultId) -> String {
-    format!("{base}/chaos/rules/{}", encoded(id.as_str()))
+pub fn rule_url(base: &str, id: &str) -> String {
+    format!("{base}/chaos/rules/{}", encoded(id))
 }
 
 /// The URL of all rules of a run.

@@ -30,7 +30,7 @@ pub async fn tell(
     loop {
         tried += 1;
         let sent = http
-            .ask_with(Method::POST, &hook.url, Some(message), token.as_deref())
+            .ask_with_token(Method::POST, &hook.url, Some(message), token.as_deref())
             .await;
         match sent {
             Ok(_) => return Ok(()),

@@ -76,8 +76,8 @@ async fn a_rule_comes_is_told_of_and_goes_by_its_id_and_by_its_run() {
 
     assert_eq!(api.delete_run(&base, &slow.run).await.unwrap(), 1);
     assert_eq!(api.delete_run(&base, &slow.run).await.unwrap(), 0);
-    assert!(api.delete(&base, &fault("two")).await.unwrap());
-    assert!(!api.delete(&base, &fault("two")).await.unwrap());
+    assert!(api.delete(&base, "two").await.unwrap());
+    assert!(!api.delete(&base, "two").await.unwrap());
     assert!(api.rules(&base).await.unwrap().is_empty());
 }
 
@@ -157,7 +157,7 @@ async fn an_exception_and_a_status_fail_the_call_and_nonsense_is_refused_with_th
         let campaign = format!("failing{number}");
         assert_eq!(shop.order(0, &campaign, Some("by-test")).await, "none");
         assert_eq!(api.rules(&base).await.unwrap()[0].hits, 1);
-        api.delete(&base, &fault("one")).await.unwrap();
+        api.delete(&base, "one").await.unwrap();
     }
     let no_ttl = Rule {
         ttl_ms: 0,

@@ -106,7 +106,9 @@ impl Kubernetes {
             // It may have become ready since: nothing was done yet.
             (status, body) = self.exchange(&what, &ask).await?;
         }
-        sorted(&what, status, &body)?;
+        if let Some(error) = DriverError::of_status(&what, status, said(status, &body)) {
+            return Err(error);
+        }
         let garbage = |why: String| DriverError::Garbage {
             what: what.clone(),
             why,
@@ -184,10 +186,7 @@ fn request(what: &str, ask: &Ask) -> Result<Request<Body>, DriverError> {
 async fn body(what: &str, response: Response<Body>) -> Result<Vec<u8>, DriverError> {
     match Limited::new(response.into_body(), MAX_ANSWER).collect().await {
         Ok(collected) => Ok(collected.to_bytes().to_vec()),
-        Err(error) if error.is::<LengthLimitError>() => Err(DriverError::Garbage {
-            what: what.to_owned(),
-            why: format!("more than {} MiB of answer", MAX_ANSWER / 1024 / 1024),
-        }),
+        Err(error) if error.is::<LengthLimitError>() => Err(DriverError::too_long(what, MAX_ANSWER)),
         Err(error) => Err(DriverError::Lost {
             what: what.to_owned(),
             why: reason(error.as_ref()),
@@ -195,28 +194,7 @@ async fn body(what: &str, response: Response<Body>) -> Result<Vec<u8>, DriverErr
     }
 }
 
-/// What a status means. The server's own sentence names the user, the verb and the resource.
-fn sorted(what: &str, status: u16, body: &[u8]) -> Result<(), DriverError> {
-    let what = what.to_owned();
-    let answer = said(status, body);
-    match status {
-        200..=299 => Ok(()),
-        300..=399 => Err(DriverError::Garbage {
-            what,
-            why: format!("HTTP {status}: a redirect, perhaps to a login page"),
-        }),
-        401 | 403 | 407 => Err(DriverError::Unauthorized { what, answer }),
-        404 | 410 => Err(DriverError::NotThere { what, answer }),
-        409 => Err(DriverError::Conflict { what, answer }),
-        status => Err(DriverError::Refused {
-            what,
-            status: Some(status),
-            answer,
-        }),
-    }
-}
-
-/// The status and the server's own words.
+/// The status and the server's own words: its sentence names the user, the verb and the resource.
 fn said(status: u16, body: &[u8]) -> String {
     let said = serde_json::from_slice(body).map(|s: Status| s.message);
     let said = said.unwrap_or_default();

@@ -82,8 +82,10 @@ impl Once<'_> {
         let deadline = Instant::now() + self.command.timeout.into();
         let sent = loop {
             let http = self.scene.drivers.http();
-            let answer = http.look(request.method(), &request.url, request.content()).await;
-            match answer.and_then(|a| a.sorted()) {
+            let answer = http
+                .ask_any_status(request.method(), &request.url, request.content())
+                .await;
+            match answer.and_then(|a| a.successful()) {
                 Err(error) if request.may_repeat(&error) && Instant::now() < deadline => {
                     self.scene.pause().await
                 }
@@ -121,7 +123,7 @@ impl Once<'_> {
         let url = filled(self, &check.url)?;
         let http = self.scene.drivers.http();
         let answer = http
-            .look(reqwest::Method::GET, &url, Content::None)
+            .ask_any_status(reqwest::Method::GET, &url, Content::None)
             .await
             .map_err(|e| e.said())?;
         let what = answer.what.clone();

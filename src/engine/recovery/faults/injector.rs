@@ -163,13 +163,7 @@ async fn clear(scene: &Scene, instance: &InstanceName, silence: Silence) -> Resu
             .await
             .err();
         for id in unmarked {
-            refusal = scene
-                .drivers
-                .point()
-                .delete_seen(&base, &id)
-                .await
-                .err()
-                .or(refusal);
+            refusal = scene.drivers.point().delete(&base, &id).await.err().or(refusal);
         }
         if refusal.is_some() {
             scene.pause().await;

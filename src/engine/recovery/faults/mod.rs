@@ -123,7 +123,7 @@ fn but_for_the_silent(by_base: &[(&str, Vec<&FaultIntent>)], so_far: &[Option<Ve
     for ((base, faults), _) in silent {
         instances.extend(faults.iter().map(|f| f.instance.as_str()));
         let left = faults.iter().map(|fault| {
-            let by_hand = by_hand::curl("DELETE", &rule_url(base, &fault.id));
+            let by_hand = by_hand::curl("DELETE", &rule_url(base, fault.id.as_str()));
             let why = with_expiry(no_answer_yet(), fault);
             Leftover::unknown(StepId::Faults, named(fault), why, Some(by_hand))
         });
@@ -260,7 +260,7 @@ type Look = Result<(BTreeSet<String>, Result<(), DriverError>), DriverError>;
 
 fn fate(base: &str, fault: &FaultIntent, look: &Look, may_land: bool) -> Fate {
     let what = named(fault);
-    let by_hand = Some(by_hand::curl("DELETE", &rule_url(base, &fault.id)));
+    let by_hand = Some(by_hand::curl("DELETE", &rule_url(base, fault.id.as_str())));
     let mut leftover = match look {
         Ok((there, _)) if !there.contains(fault.id.as_str()) && !may_land => return Ok(fault.id.clone()),
         Ok((there, _)) if !there.contains(fault.id.as_str()) => {
@@ -306,7 +306,7 @@ async fn delete<'f>(
     let each = together(
         faults
             .iter()
-            .map(|f| async { (&f.id, point.delete(base, &f.id).await) }),
+            .map(|f| async { (&f.id, point.delete(base, f.id.as_str()).await) }),
     )
     .await;
     let mut last = Ok(());
