@@ -108,7 +108,7 @@ pub enum DriverError {
 
 /// Whether a failed request may have taken effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
+pub enum Landing {
     /// It surely did not happen.
     NotDone,
     /// It may have happened, or may still happen.
@@ -117,15 +117,15 @@ pub enum Effect {
 
 impl DriverError {
     /// Whether what was asked may have taken effect all the same.
-    pub fn certainty(&self) -> Effect {
+    pub fn landing(&self) -> Landing {
         match self {
             DriverError::TimedOut { .. } | DriverError::Lost { .. } | DriverError::Garbage { .. } => {
-                Effect::Unknown
+                Landing::Unknown
             }
             DriverError::Refused {
                 status: Some(500..), ..
-            } => Effect::Unknown,
-            _ => Effect::NotDone,
+            } => Landing::Unknown,
+            _ => Landing::NotDone,
         }
     }
 

@@ -171,7 +171,7 @@ impl<'a> PointApi<'a> {
     /// Creates a rule. Creating the same rule again is no error; another rule of that id is a conflict.
     ///
     /// # Errors
-    /// [`DriverError`]; where its certainty is unknown, the rule may still land: delete it, and look again.
+    /// [`DriverError`]; where its landing is unknown: delete the rule, and look again.
     pub async fn create(self, base: &str, id: &FaultId, rule: &Rule) -> Result<(), DriverError> {
         let body = serde_json::to_value(rule).map_err(|e| DriverError::Setup {
             what: format!("rule {id}"),

@@ -14,7 +14,7 @@ use std::{
 use futures::{StreamExt, stream};
 use tokio::time::Instant;
 
-use super::error::{DriverError, Effect};
+use super::error::{DriverError, Landing};
 use crate::model::{ids::ClusterName, undo};
 
 /// [`undo::LANDS_WITHIN`], for this module's clock.
@@ -60,7 +60,7 @@ impl<K: Ord + Clone> Unanswered<K> {
             unanswered: Some(change),
         };
         let ended = sending.await;
-        if !ended.as_ref().is_err_and(|e| e.certainty() == Effect::Unknown) {
+        if !ended.as_ref().is_err_and(|e| e.landing() == Landing::Unknown) {
             sent.unanswered = None;
         }
         ended

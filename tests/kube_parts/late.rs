@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use allclear::{
     drivers::{
-        error::{DriverError, Effect},
-        kubernetes::{Kubernetes, Run},
+        error::{DriverError, Landing},
+        kubernetes::{Kubernetes, Write},
     },
     engine::recovery::{drain, left_behind, traffic},
     model::{
@@ -111,8 +111,12 @@ impl<'a> Object<'a> {
                 let pod = through.pods(&shop, &selector).await.unwrap().remove(0);
                 holds();
                 match self.change {
-                    Change::Label => through.set_label(&pod, "serving", Some("false"), Run::Wet).await,
-                    _ => through.delete_pod(&pod.id, Run::Wet).await,
+                    Change::Label => {
+                        through
+                            .set_label(&pod, "serving", Some("false"), Write::Store)
+                            .await
+                    }
+                    _ => through.delete_pod(&pod.id, Write::Store).await,
                 }
             }
             Change::Scale => {
@@ -120,7 +124,7 @@ impl<'a> Object<'a> {
                 let seen = through.scale(&shop, &name).await.unwrap();
                 holds();
                 through
-                    .set_scale(&shop, &name, &seen, 0, Run::Wet)
+                    .set_scale(&shop, &name, &seen, 0, Write::Store)
                     .await
                     .map(drop)
             }
@@ -132,7 +136,9 @@ impl<'a> Object<'a> {
                 };
                 let seen = through.rollout(&workload).await.unwrap();
                 holds();
-                through.restart_rollout(&workload, &seen, "now", Run::Wet).await
+                through
+                    .restart_rollout(&workload, &seen, "now", Write::Store)
+                    .await
             }
             Change::Weights => {
                 let name = RouteName::new(&self.name).unwrap();
@@ -140,14 +146,14 @@ impl<'a> Object<'a> {
                 let service = format!("{}-0", self.name);
                 holds();
                 through
-                    .set_backend_weight((&shop, &name), &seen, &service, 0, Run::Wet)
+                    .set_backend_weight((&shop, &name), &seen, &service, 0, Write::Store)
                     .await
             }
         };
         proxy.is(PASSES);
         assert_eq!(
-            ended.unwrap_err().certainty(),
-            Effect::Unknown,
+            ended.unwrap_err().landing(),
+            Landing::Unknown,
             "{:?}",
             self.change
         );
@@ -223,14 +229,16 @@ async fn a_dry_run_and_a_change_that_was_refused_are_not_waited_for() {
     let (proxy, through) = through(&cluster).await;
     let pod = through.pods(&shop(), "app=refused").await.unwrap().remove(0);
     proxy.is(HOLDS);
-    let dry = through.set_label(&pod, "serving", Some("false"), Run::Dry).await;
-    assert_eq!(dry.unwrap_err().certainty(), Effect::Unknown);
+    let dry = through
+        .set_label(&pod, "serving", Some("false"), Write::DryRun)
+        .await;
+    assert_eq!(dry.unwrap_err().landing(), Landing::Unknown);
     proxy.is(PASSES);
     let other = PodId {
         uid: "another".into(),
         ..pod.id
     };
-    let refused = through.delete_pod(&other, Run::Wet).await;
+    let refused = through.delete_pod(&other, Write::Store).await;
     assert!(
         matches!(refused, Err(DriverError::Conflict { .. })),
         "{refused:?}"

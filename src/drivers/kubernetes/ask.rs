@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::model::text::harmless;
 
-use super::{Kubernetes, Run};
+use super::{Kubernetes, Write};
 use crate::drivers::error::DriverError;
 
 /// The largest answer that is read.
@@ -50,10 +50,10 @@ impl Ask {
         self
     }
 
-    pub(super) fn run(self, run: Run) -> Self {
-        match run {
-            Run::Wet => self,
-            Run::Dry => self.with("dryRun", "All"),
+    pub(super) fn writing(self, write: Write) -> Self {
+        match write {
+            Write::Store => self,
+            Write::DryRun => self.with("dryRun", "All"),
         }
     }
 

@@ -8,7 +8,7 @@ use http::Method;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use super::{Kubernetes, Meta, Run, ask::Ask};
+use super::{Kubernetes, Meta, Write, ask::Ask};
 use crate::{
     drivers::error::DriverError,
     model::{
@@ -121,12 +121,12 @@ impl Kubernetes {
         ask: Ask,
         kind: &'static str,
         doubt: &Doubt,
-        run: Run,
+        write: Write,
     ) -> Result<T, DriverError> {
         let asking = self.ask(ask, kind);
-        match run {
-            Run::Wet => self.unanswered.sent(doubt, asking).await,
-            _ => asking.await,
+        match write {
+            Write::Store => self.unanswered.sent(doubt, asking).await,
+            Write::DryRun => asking.await,
         }
     }
 

@@ -44,19 +44,19 @@ const MANY: u32 = 500;
 
 /// Whether a change is made, or only everything of it that shows whether it could be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Run {
+pub enum Write {
     /// It is made.
-    Wet,
+    Store,
     /// The server checks it and stores nothing.
-    Dry,
+    DryRun,
 }
 
-impl Run {
+impl Write {
     /// Which stages of it are dry, as the API says it.
     fn stages(self) -> &'static [&'static str] {
         match self {
-            Run::Wet => &[],
-            Run::Dry => &["All"],
+            Write::Store => &[],
+            Write::DryRun => &["All"],
         }
     }
 }
@@ -162,13 +162,13 @@ impl Kubernetes {
         (kind, path): (&'static str, Vec<&str>),
         base: Base<'_>,
         patch: Value,
-        run: Run,
+        write: Write,
     ) -> Result<T, DriverError> {
         let doubt = Doubt::of_patch(kind, &path, base);
         let ask = Ask::new(Method::PATCH, path)
             .saying("application/merge-patch+json", base.only(patch))
-            .run(run);
-        self.ask_for(ask, kind, &doubt, run).await
+            .writing(write);
+        self.ask_for(ask, kind, &doubt, write).await
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::model::{ids::Namespace, kubernetes::PodId, text::harmless};
 
 use super::{
-    Kubernetes, Meta, Run,
+    Kubernetes, Meta, Write,
     ask::Ask,
     doubt::{Base, Doubt},
 };
@@ -137,21 +137,21 @@ impl Kubernetes {
     ///
     /// # Errors
     /// [`DriverError`]; [`DriverError::Conflict`] if another pod has its name.
-    pub async fn delete_pod(&self, id: &PodId, run: Run) -> Result<(), DriverError> {
+    pub async fn delete_pod(&self, id: &PodId, write: Write) -> Result<(), DriverError> {
         // A deletion with a body goes by its body alone: a dry run that only the query asks for would delete.
         let options = json!({
             "kind": "DeleteOptions",
             "apiVersion": "v1",
             "preconditions": {"uid": id.uid},
-            "dryRun": run.stages(),
+            "dryRun": write.stages(),
         });
         let ask = Ask::new(Method::DELETE, place(id))
-            .run(run)
+            .writing(write)
             .saying("application/json", options);
         let doubt = Doubt::of_deletion("Pod", &place(id), &id.uid);
-        match self.ask_for::<Value>(ask, "Pod", &doubt, run).await {
+        match self.ask_for::<Value>(ask, "Pod", &doubt, write).await {
             Ok(_) => Ok(()),
-            Err(DriverError::NotThere { .. }) if run == Run::Wet => Ok(()),
+            Err(DriverError::NotThere { .. }) if write == Write::Store => Ok(()),
             Err(error) => Err(error),
         }
     }
@@ -165,14 +165,14 @@ impl Kubernetes {
         pod: &Pod,
         key: &str,
         value: Option<&str>,
-        run: Run,
+        write: Write,
     ) -> Result<(), DriverError> {
         let base = Base {
             uid: &pod.id.uid,
             version: &pod.version,
         };
         let patch = json!({"metadata": {"labels": {key: value}}});
-        self.patch::<Value>(("Pod", place(&pod.id)), base, patch, run)
+        self.patch::<Value>(("Pod", place(&pod.id)), base, patch, write)
             .await
             .map(drop)
     }

@@ -14,7 +14,7 @@ use crate::model::{
     text::harmless,
 };
 
-use super::{Kubernetes, Meta, Run, ask::Ask, doubt::Base};
+use super::{Kubernetes, Meta, Write, ask::Ask, doubt::Base};
 use crate::drivers::error::DriverError;
 
 /// What `kubectl rollout restart` writes.
@@ -227,14 +227,14 @@ impl Kubernetes {
         workload: &Workload,
         seen: &Rollout,
         at: &str,
-        run: Run,
+        write: Write,
     ) -> Result<(), DriverError> {
         let base = Base {
             uid: &seen.uid,
             version: &seen.version,
         };
         let patch = json!({"spec": {"template": {"metadata": {"annotations": {RESTARTED_AT: at}}}}});
-        self.patch::<Value>((kind(workload.kind), place(workload)), base, patch, run)
+        self.patch::<Value>((kind(workload.kind), place(workload)), base, patch, write)
             .await
             .map(drop)
     }

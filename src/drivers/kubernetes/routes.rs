@@ -12,7 +12,7 @@ use crate::model::{
     text::harmless,
 };
 
-use super::{Kubernetes, Meta, Run, ask::Ask, doubt::Base};
+use super::{Kubernetes, Meta, Write, ask::Ask, doubt::Base};
 use crate::drivers::error::DriverError;
 
 /// An HTTPRoute as it stands.
@@ -132,14 +132,14 @@ impl Kubernetes {
         seen: &HttpRoute,
         service: &str,
         weight: u32,
-        run: Run,
+        write: Write,
     ) -> Result<(), DriverError> {
         let base = Base {
             uid: &seen.uid,
             version: &seen.version,
         };
         let patch = json!({"spec": {"rules": seen.with(service, weight)}});
-        self.patch::<Value>(("HTTPRoute", place(namespace, name)), base, patch, run)
+        self.patch::<Value>(("HTTPRoute", place(namespace, name)), base, patch, write)
             .await
             .map(drop)
     }

@@ -9,7 +9,7 @@ use crate::model::{
     text::harmless,
 };
 
-use super::{Kubernetes, Meta, Run, ask::Ask, doubt::Base};
+use super::{Kubernetes, Meta, Write, ask::Ask, doubt::Base};
 use crate::drivers::error::DriverError;
 
 /// How a Deployment is scaled.
@@ -114,7 +114,7 @@ impl Kubernetes {
         deployment: &DeploymentName,
         seen: &Scaled,
         replicas: u32,
-        run: Run,
+        write: Write,
     ) -> Result<Scaled, DriverError> {
         let base = Base {
             uid: &seen.uid,
@@ -122,7 +122,7 @@ impl Kubernetes {
         };
         let patch = json!({"spec": {"replicas": replicas}});
         let place = ("Scale", place(namespace, deployment));
-        let scale: RawScale = self.patch(place, base, patch, run).await?;
+        let scale: RawScale = self.patch(place, base, patch, write).await?;
         Ok(scale.into())
     }
 

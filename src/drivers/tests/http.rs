@@ -19,7 +19,7 @@ use super::{Service, serve};
 use crate::{
     drivers::{
         Drivers, Patience,
-        error::{DriverError, Effect},
+        error::{DriverError, Landing},
         testing::{environment, nothing_to_do, plan},
     },
     model::{
@@ -73,7 +73,7 @@ async fn redirects_are_not_followed_and_large_answers_are_not_read() {
 }
 
 #[tokio::test]
-async fn every_status_has_its_own_meaning_and_certainty() {
+async fn every_status_has_its_own_meaning_and_landing() {
     let answer = |code: u16| get(move || async move { StatusCode::from_u16(code).unwrap().into_response() });
     let codes = [401, 403, 404, 409, 422, 503];
     let router = codes
@@ -85,7 +85,7 @@ async fn every_status_has_its_own_meaning_and_certainty() {
     for path in ["401", "403", "404", "409", "422", "503", "slow"] {
         let error = fetch(&service, &format!("/{path}")).await;
         let name = format!("{error:?}").split(' ').next().unwrap().to_owned();
-        seen.push((path, name, error.certainty() == Effect::Unknown, error.may_pass()));
+        seen.push((path, name, error.landing() == Landing::Unknown, error.may_pass()));
     }
     let seen: Vec<_> = seen.iter().map(|(p, n, u, m)| (*p, n.as_str(), *u, *m)).collect();
     assert_eq!(

@@ -4,7 +4,7 @@ use super::track::Track;
 use crate::{
     drill::{Input, faults},
     drivers::{
-        error::{DriverError, Effect as Took},
+        error::{DriverError, Landing},
         point::Rule,
     },
     engine::{Done, Engine},
@@ -145,7 +145,7 @@ impl Engine {
 fn settles(result: &Result<Option<Span>, DriverError>) -> bool {
     !result
         .as_ref()
-        .is_err_and(|error| error.certainty() == Took::Unknown)
+        .is_err_and(|error| error.landing() == Landing::Unknown)
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use crate::{
     drivers::{
         Drivers,
-        error::{DriverError, Effect},
-        kubernetes::{Kubernetes, Pod, Run},
+        error::{DriverError, Landing},
+        kubernetes::{Kubernetes, Pod, Write},
     },
     model::{
         ids::{InstanceName, Namespace},
@@ -146,11 +146,11 @@ pub(super) async fn restart(
         }
     }
     match scene
-        .persist(deadline, || place.cluster.delete_pod(pod, Run::Wet))
+        .persist(deadline, || place.cluster.delete_pod(pod, Write::Store))
         .await
     {
         Err(DriverError::Conflict { .. }) => Ok(Restarted::Before),
-        Err(error) if error.certainty() == Effect::NotDone => Err(error.said()),
+        Err(error) if error.landing() == Landing::NotDone => Err(error.said()),
         _ => Ok(Restarted::Now),
     }
 }

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::{
     drivers::{
-        error::{DriverError, Effect},
+        error::{DriverError, Landing},
         http::Content,
         place::Fill,
     },
@@ -61,7 +61,7 @@ impl Request {
 
     /// Whether it may be sent again after such an error: what is put or deleted twice is as it was the first time.
     fn may_repeat(&self, error: &DriverError) -> bool {
-        let is_safe = self.method != Method::Post || error.certainty() == Effect::NotDone;
+        let is_safe = self.method != Method::Post || error.landing() == Landing::NotDone;
         error.may_pass() && is_safe
     }
 
@@ -101,7 +101,7 @@ impl Once<'_> {
             match self.meets(check).await {
                 Ok(()) => return Ok(said!("checked", "检查通过")),
                 Err(why) if Instant::now() >= deadline => break why,
-                Err(why) if sent.as_ref().is_err_and(|e| e.certainty() == Effect::NotDone) => break why,
+                Err(why) if sent.as_ref().is_err_and(|e| e.landing() == Landing::NotDone) => break why,
                 Err(_) => self.scene.pause().await,
             }
         };

@@ -4,7 +4,7 @@ use crate::{
     drivers::{
         Drivers,
         error::DriverError,
-        kubernetes::{Rollout, Run},
+        kubernetes::{Rollout, Write},
     },
     engine::recovery::{
         gently,
@@ -107,11 +107,13 @@ async fn may_restart(place: &Place<'_>, mut now: Rollout) -> Result<Rollout, Dri
     let (cluster, workload) = (place.cluster, &place.workload);
     let at = Clock.wall().to_string();
     for _ in 1..TRIES {
-        match cluster.restart_rollout(workload, &now, &at, Run::Dry).await {
+        match cluster.restart_rollout(workload, &now, &at, Write::DryRun).await {
             Err(DriverError::Conflict { .. }) => now = cluster.rollout(workload).await?,
             proved => return proved.map(|()| now),
         }
     }
-    cluster.restart_rollout(workload, &now, &at, Run::Dry).await?;
+    cluster
+        .restart_rollout(workload, &now, &at, Write::DryRun)
+        .await?;
     Ok(now)
 }

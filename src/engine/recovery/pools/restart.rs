@@ -3,7 +3,7 @@
 use reqwest::Method;
 
 use crate::{
-    drivers::{error::Effect, place::Fill},
+    drivers::{error::Landing, place::Fill},
     engine::recovery::{Scene, by_hand as typed, pods},
     model::{
         ids::InstanceName,
@@ -105,7 +105,7 @@ async fn ask(scene: &Scene, way: &Restart, instance: &InstanceName) -> Result<()
         Restart::Rollout(way) => return rollout::restart(scene, way, instance).await.map(drop),
     };
     match ended {
-        Err(error) if error.certainty() == Effect::NotDone => Err(error.said()),
+        Err(error) if error.landing() == Landing::NotDone => Err(error.said()),
         _ => Ok(()),
     }
 }

@@ -6,8 +6,8 @@ use tokio::time::Instant;
 use crate::{
     drivers::{
         Drivers,
-        error::{DriverError, Effect},
-        kubernetes::{Kubernetes, Rollout, Run},
+        error::{DriverError, Landing},
+        kubernetes::{Kubernetes, Rollout, Write},
     },
     engine::recovery::{Scene, by_hand, together, unread},
     journal::Clock,
@@ -139,16 +139,16 @@ pub(super) async fn restart(
             }
             intended = true;
         }
-        let error = match cluster.restart_rollout(&workload, &now, &at, Run::Wet).await {
+        let error = match cluster.restart_rollout(&workload, &now, &at, Write::Store).await {
             Ok(()) => return Ok(Restarted::Now),
             Err(error) => error,
         };
         // Its status changes as its pods come and go: read again.
         let goes_on = error.may_pass() || matches!(error, DriverError::Conflict { .. });
-        match error.certainty() {
+        match error.landing() {
             _ if goes_on && Instant::now() < deadline => scene.pause().await,
-            Effect::NotDone => return Err(error.said()),
-            Effect::Unknown => return Ok(Restarted::Now),
+            Landing::NotDone => return Err(error.said()),
+            Landing::Unknown => return Ok(Restarted::Now),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! them, proved by dry runs of the API server.
 
 use crate::{
-    drivers::{Drivers, error::DriverError, kubernetes::Run},
+    drivers::{Drivers, error::DriverError, kubernetes::Write},
     engine::recovery::{
         gateway::{pods::read_serving, weights::read_route},
         gently,
@@ -137,7 +137,7 @@ async fn read_pod(
             answer: "nothing keeps it: once deleted, nobody would bring it back".into(),
         });
     };
-    place.cluster.delete_pod(&pod.id, Run::Dry).await?;
+    place.cluster.delete_pod(&pod.id, Write::DryRun).await?;
     let (id, state) = (&pod.id, pod.state());
     let shown = said!(
         "{id}, {state}, kept by {owner}; may be deleted (dry run)",

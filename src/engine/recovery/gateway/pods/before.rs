@@ -4,7 +4,7 @@ use crate::{
     drivers::{
         Drivers,
         error::DriverError,
-        kubernetes::{Pod, Run, Service},
+        kubernetes::{Pod, Service, Write},
     },
     engine::recovery::{
         gently,
@@ -117,14 +117,18 @@ enum Keeper {
 async fn may_set(place: &PodPlace<'_>, mut pod: Pod, gateway: &PodGateway) -> Result<(), DriverError> {
     for _ in 0..TRIES {
         let out = Some(gateway.out.as_str());
-        match place.cluster.set_label(&pod, &gateway.key, out, Run::Dry).await {
+        match place
+            .cluster
+            .set_label(&pod, &gateway.key, out, Write::DryRun)
+            .await
+        {
             Err(DriverError::Conflict { .. }) => pod = place.only().await?,
             proved => return proved,
         }
     }
     place
         .cluster
-        .set_label(&pod, &gateway.key, Some(&gateway.out), Run::Dry)
+        .set_label(&pod, &gateway.key, Some(&gateway.out), Write::DryRun)
         .await
 }
 

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::{
     drivers::{
         error::DriverError,
-        kubernetes::{Pod, Run, Service},
+        kubernetes::{Pod, Service, Write},
     },
     engine::recovery::{
         Scene, StepEnd, by_hand,
@@ -201,7 +201,7 @@ impl PodTarget<'_> {
             match self
                 .place
                 .cluster
-                .set_label(&pod, self.key, value, Run::Wet)
+                .set_label(&pod, self.key, value, Write::Store)
                 .await
             {
                 Ok(()) => {}

@@ -5,7 +5,7 @@ use crate::{
         Drivers,
         error::DriverError,
         haproxy::Server,
-        kubernetes::{Backend, HttpRoute, Kubernetes, Run},
+        kubernetes::{Backend, HttpRoute, Kubernetes, Write},
     },
     engine::recovery::{by_hand, snapshot::kubernetes::TRIES},
     model::{
@@ -188,21 +188,26 @@ impl<'a> Route<'a> {
         let Some(instance) = self.targets.first() else {
             return Ok(());
         };
-        self.try_to_set(instance, 0, Run::Dry).await
+        self.try_to_set(instance, 0, Write::DryRun).await
     }
 
     pub(super) async fn set_weight(&self, instance: &InstanceName, weight: u32) -> Result<(), DriverError> {
-        self.try_to_set(instance, weight, Run::Wet).await
+        self.try_to_set(instance, weight, Write::Store).await
     }
 
-    async fn try_to_set(&self, instance: &InstanceName, weight: u32, run: Run) -> Result<(), DriverError> {
+    async fn try_to_set(
+        &self,
+        instance: &InstanceName,
+        weight: u32,
+        write: Write,
+    ) -> Result<(), DriverError> {
         let place = (self.namespace, &self.gateway.route);
         let service = self.service(instance);
         for _ in 1..TRIES {
             let route = self.read().await?;
             let set = self
                 .cluster
-                .set_backend_weight(place, &route, &service, weight, run);
+                .set_backend_weight(place, &route, &service, weight, write);
             match set.await {
                 Err(DriverError::Conflict { .. }) => {}
                 ended => return ended,
@@ -210,7 +215,7 @@ impl<'a> Route<'a> {
         }
         let route = self.read().await?;
         self.cluster
-            .set_backend_weight(place, &route, &service, weight, run)
+            .set_backend_weight(place, &route, &service, weight, write)
             .await
     }
 

@@ -137,14 +137,14 @@ async fn follow(
     still: &mut Still,
 ) -> Result<(bool, Said), DriverError> {
     let begin = Instant::now();
-    let mut run = Run::starting(topic, first.clone(), &first).await;
+    let mut stretch = Stretch::starting(topic, first.clone(), &first).await;
     let mut looks = Looks::over(MEMORY);
     loop {
         let now = topic.position(scene).await?;
         looks.push(now.clone());
         still.sees(&now);
         let way = (first.backlog(), now.backlog());
-        let detail = run.coarsely(under_way(way, &run.measured(&now), topic.queue.rate));
+        let detail = stretch.coarsely(under_way(way, &stretch.measured(&now), topic.queue.rate));
         if now.backlog() <= topic.back_at() {
             return Ok((true, took(&detail, begin)));
         }
@@ -157,15 +157,15 @@ async fn follow(
             hold_again(scene, topic, &mut looks, deadline).await?;
             let then = topic.position(scene).await?;
             *still = Still::from(&then);
-            run = run.going_on(topic, &now, then).await;
+            stretch = stretch.going_on(topic, &now, then).await;
             continue;
         }
         scene.waiting(StepId::Release, detail);
         // Leaders move, and partitions come to their end.
         if let Some(flows) = topic.flows(&now).await {
-            run.pace.flows(flows);
+            stretch.pace.flows(flows);
         }
-        if let Some(bytes) = run.quota(&now) {
+        if let Some(bytes) = stretch.quota(&now) {
             topic.limit(scene, bytes).await?;
         }
         tokio::time::sleep(LOOK).await;
@@ -195,14 +195,14 @@ async fn hold_again(
 }
 
 /// A stretch in which the topic is let go, and what was measured in the stretches before it.
-struct Run {
+struct Stretch {
     pace: Pace,
     rate: Measured,
     from: Position,
     set: Option<(Instant, f64)>,
 }
 
-impl Run {
+impl Stretch {
     async fn starting(topic: &Topic<'_>, from: Position, seen: &Position) -> Self {
         Self {
             pace: Pace::new(

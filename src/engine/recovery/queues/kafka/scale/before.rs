@@ -5,7 +5,7 @@ use crate::{
     drivers::{
         Drivers,
         error::DriverError,
-        kubernetes::{Kubernetes, Run, Scaled},
+        kubernetes::{Kubernetes, Scaled, Write},
     },
     engine::recovery::{
         gently,
@@ -121,7 +121,7 @@ async fn may_scale(
 ) -> Result<(), DriverError> {
     for _ in 0..TRIES {
         match cluster
-            .set_scale(namespace, deployment, &scale, 0, Run::Dry)
+            .set_scale(namespace, deployment, &scale, 0, Write::DryRun)
             .await
         {
             Err(DriverError::Conflict { .. }) => scale = cluster.scale(namespace, deployment).await?,
@@ -129,7 +129,7 @@ async fn may_scale(
         }
     }
     cluster
-        .set_scale(namespace, deployment, &scale, 0, Run::Dry)
+        .set_scale(namespace, deployment, &scale, 0, Write::DryRun)
         .await
         .map(drop)
 }

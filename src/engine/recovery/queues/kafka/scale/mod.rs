@@ -9,7 +9,7 @@ use crate::{
     drivers::{
         error::DriverError,
         kafka::Position,
-        kubernetes::{Kubernetes, Pod, Run, Scaled},
+        kubernetes::{Kubernetes, Pod, Scaled, Write},
     },
     engine::recovery::{Scene, StepEnd, by_hand, queues::backlog, unread},
     model::{
@@ -140,7 +140,7 @@ impl Scale<'_> {
             }
             match self
                 .cluster
-                .set_scale(namespace, deployment, &now, to, Run::Wet)
+                .set_scale(namespace, deployment, &now, to, Write::Store)
                 .await
             {
                 // Its status changes as its pods come and go: read again.
