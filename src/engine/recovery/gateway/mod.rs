@@ -97,11 +97,6 @@ fn nowhere(scene: &Scene, step: StepId, error: &DriverError) -> StepEnd {
         let what = said!("label of {instance}'s pod", "{instance} 的 Pod 标签");
         unread(step, what, error, None)
     });
-    let mut end = StepEnd::of(
-        StepState::Failed,
-        error.said(),
-        scene.snapshot.gateway.iter().map(left).chain(pods).collect(),
-    );
-    end.state = StepState::Failed;
-    end
+    let left = scene.snapshot.gateway.iter().map(left).chain(pods).collect();
+    StepEnd::of(StepState::Failed, error.said(), left)
 }

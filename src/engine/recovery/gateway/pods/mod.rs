@@ -294,9 +294,7 @@ pub(super) async fn drain(scene: &Scene, door: &PodDoor<'_>) -> StepEnd {
 /// Whether the rest can carry the load is not known: the targets stay in traffic, and nobody has found that well.
 fn unread_load(error: &DriverError, mut lines: Vec<Said>, leftovers: Vec<Leftover>) -> StepEnd {
     lines.push(not_drained(&error.said()));
-    let mut end = StepEnd::of(StepState::Failed, Said::sentences(&lines), leftovers);
-    end.state = StepState::Failed;
-    end
+    StepEnd::of(StepState::Failed, Said::sentences(&lines), leftovers)
 }
 
 fn not_drained(why: &Said) -> Said {
