@@ -1,5 +1,6 @@
 //! A restore has no snapshot from before an accident: what a healthy system looks like stands in for it.
 
+mod changes;
 mod kubernetes;
 #[cfg(test)]
 mod tests;
@@ -14,7 +15,7 @@ use crate::{
         group::GroupSeen,
         ids::InstanceName,
         plan::Plan,
-        playbook::{Breakers, Flags, Gateway, RetryQueue},
+        playbook::{Breakers, Gateway},
         recovery::Leftover,
         said::{Said, said},
         snapshot::{
@@ -23,7 +24,7 @@ use crate::{
     },
 };
 
-use super::{breakers::state_word, queues::count, snapshot::read_playbook};
+use super::{breakers::state_word, snapshot::read_playbook};
 
 /// How the system stands, and how it is to stand.
 #[derive(Debug, Clone, PartialEq)]
@@ -192,86 +193,5 @@ fn healthy_group(now: &GroupSeen) -> GroupSeen {
     GroupSeen {
         beside: 0,
         ..now.clone()
-    }
-}
-
-impl Restoring {
-    /// What the playbook would change, one thing each. Empty: everything that was read is healthy.
-    pub fn changes(&self, plan: &Plan) -> Vec<Change> {
-        let playbook = &plan.drill.recovery;
-        let servers = self.now.gateway.iter().zip(&self.healthy.gateway);
-        let servers = servers
-            .filter(|(now, healthy)| now != healthy)
-            .map(|(now, healthy)| {
-                let (is, state) = (now.weight, now.state.as_str());
-                let then = healthy.weight;
-                Change {
-                    what: place(plan, now),
-                    now: said!("weight {is}, {state}", "权重 {is}，{state}"),
-                    then: said!("weight {then}, in stages", "权重 {then}，分级放流"),
-                }
-            });
-        let breakers = self.now.breakers.iter().filter_map(|now| {
-            let healthy = self
-                .healthy
-                .breakers
-                .iter()
-                .find(|h| (h.entry, &h.instance, &h.name) == (now.entry, &now.instance, &now.name))?;
-            (healthy.state != now.state).then(|| Change {
-                what: breaker(now),
-                now: Said::as_it_is(state_word(now.state)),
-                then: said!("closed, seen by real calls", "闭合，以真实调用确认"),
-            })
-        });
-        let flags = self.now.flags.iter().filter(|f| !f.keys.is_empty()).map(|now| {
-            let pattern = match playbook.flags.get(now.entry) {
-                Some(Flags::Redis { server, pattern, .. }) => {
-                    said!("flags {pattern} at {server}", "{server} 中的降级开关 {pattern}")
-                }
-                None => said!("flags", "降级开关"),
-            };
-            let count = now.keys.len();
-            Change {
-                what: pattern,
-                now: said!("{count} there", "有 {count} 个"),
-                then: said!("deleted", "删除"),
-            }
-        });
-        let queues = self
-            .now
-            .retry_queues
-            .iter()
-            .filter(|q| q.held || q.backlog > 0)
-            .map(|now| {
-                let at = |rate: f64| said!("let go at {rate}/s", "以 {rate}/s 放行");
-                let (queue, then) = match playbook.retry_queues.get(now.entry) {
-                    Some(RetryQueue::Http { url, rate, .. }) => (url.clone(), at(*rate)),
-                    Some(RetryQueue::Kafka(kafka)) => {
-                        (format!("{} in {}", kafka.topic, kafka.cluster), at(kafka.rate))
-                    }
-                    Some(RetryQueue::Rocketmq(group)) => {
-                        let rate = group.rate;
-                        let about = said!("let go at about {rate}/s, in bursts", "约以 {rate}/s 成批放行");
-                        (format!("{} in {}", group.group, group.cluster), about)
-                    }
-                    None => (String::new(), at(0.0)),
-                };
-                let waiting = count(now.backlog);
-                Change {
-                    what: said!("retry queue {queue}", "重试队列 {queue}"),
-                    now: match now.held {
-                        true => said!("{waiting} waiting, held", "{waiting} 条等待，已暂停"),
-                        false => said!("{waiting} waiting", "{waiting} 条等待"),
-                    },
-                    then,
-                }
-            });
-        let pods = kubernetes::changes(&self.now.kubernetes, &self.healthy.kubernetes);
-        servers
-            .chain(breakers)
-            .chain(flags)
-            .chain(queues)
-            .chain(pods)
-            .collect()
     }
 }

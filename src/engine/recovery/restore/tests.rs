@@ -9,7 +9,7 @@ use crate::{
         group::GroupSeen,
         ids::{DeploymentName, RouteName, ServerName},
         playbook::{
-            KafkaQueue, OffsetReset, Playbook, PodGateway, PodsOf, PoolDrain, QueueHold, Restart,
+            KafkaQueue, OffsetReset, Playbook, PodGateway, PodsOf, PoolDrain, QueueHold, Restart, RetryQueue,
             RocketmqQueue, RouteGateway,
         },
         quota::{Payer, QuotaSeen},
