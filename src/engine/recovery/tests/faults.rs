@@ -116,6 +116,13 @@ async fn ending_one_step_leaves_the_rules_of_others_alone() {
     assert_eq!(injector.ids().await, [intents[2].id.as_str()]);
 }
 
+/// Waits until an injector has got so many requests.
+pub(super) async fn asked(injector: &Injector, requests: u64) {
+    while injector.requests.load(Relaxed) < requests {
+        tokio::task::yield_now().await;
+    }
+}
+
 #[tokio::test]
 async fn a_create_that_lands_late_is_still_deleted() {
     let injector = Injector::default();
@@ -130,9 +137,7 @@ async fn a_create_that_lands_late_is_still_deleted() {
     let intents = [intent];
     let landing = async {
         // The rule lands only after recovery has looked and found nothing.
-        while late.requests.load(Relaxed) < 4 {
-            tokio::task::yield_now().await;
-        }
+        asked(&late, 4).await;
         late.insert("7f3a", &id).await;
     };
     let (end, ()) = tokio::join!(super::super::faults(&stage.scene, &intents), landing);
@@ -151,8 +156,8 @@ async fn what_may_still_land_when_the_step_is_over_is_not_said_to_be_gone() {
     injector.latency.store(600_000, Relaxed);
     let stage = unanswered(environment, patience);
     let waking = async {
-        // Its last silence ends a second after it began, and the step half a second later.
-        tokio::time::sleep(Span::millis(1_200).into()).await;
+        // Its last silence is the third request's: it ends with the step.
+        asked(&injector, 3).await;
         injector.latency.store(0, Relaxed);
     };
     let (end, ()) = tokio::join!(super::super::faults(&stage.scene, &intents), waking);

@@ -1,7 +1,7 @@
 //! Rules on targets that hang, come back, or never answer.
 
 use super::{
-    faults::{intent, is_cleared, one, unanswered, with_a_rule},
+    faults::{asked, intent, is_cleared, one, unanswered, with_a_rule},
     stand::{Injector, Mood, silent},
     *,
 };
@@ -20,12 +20,10 @@ async fn an_instance_that_hung_gets_the_whole_wait_again_once_it_answers() {
     let stage = unanswered(environment, patience);
     let (hung, id, intents) = (injector.clone(), intent.id.to_string(), [intent]);
     let waking = async {
-        tokio::time::sleep(Span::millis(1_200).into()).await;
+        // Two have run into their limit: that is longer than what a create may take to land.
+        asked(&hung, 3).await;
         hung.latency.store(0, Relaxed);
-        let before = hung.requests.load(Relaxed);
-        while hung.requests.load(Relaxed) < before + 4 {
-            tokio::task::yield_now().await;
-        }
+        asked(&hung, 7).await;
         // What lay before it is carried out only now.
         hung.insert("7f3a", &id).await;
     };
@@ -42,7 +40,9 @@ async fn an_instance_that_comes_back_within_the_step_is_cleared() {
     stand.turn(Mood::Broken);
     let stage = stage(environment, nothing_to_do());
     let well_again = async {
-        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        while stand.requests.load(Relaxed) < 3 {
+            tokio::task::yield_now().await;
+        }
         stand.turn(Mood::Well);
     };
     let (end, ()) = tokio::join!(super::super::faults(&stage.scene, &intents), well_again);

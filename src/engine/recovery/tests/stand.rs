@@ -35,6 +35,8 @@ pub enum Mood {
 pub struct Stand {
     pub address: String,
     mood: Arc<AtomicU8>,
+    /// How many it has got, whatever its mood.
+    pub requests: Arc<AtomicU64>,
     task: JoinHandle<()>,
 }
 
@@ -47,11 +49,18 @@ impl Drop for Stand {
 impl Stand {
     pub async fn start(router: Router) -> Stand {
         let mood = Arc::new(AtomicU8::new(Mood::Well as u8));
-        let router = router.layer(from_fn_with_state(mood.clone(), moody));
+        let requests = Arc::new(AtomicU64::new(0));
+        let seen = (mood.clone(), requests.clone());
+        let router = router.layer(from_fn_with_state(seen, moody));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Stand { address, mood, task }
+        Stand {
+            address,
+            mood,
+            requests,
+            task,
+        }
     }
 
     pub fn turn(&self, mood: Mood) {
@@ -59,7 +68,12 @@ impl Stand {
     }
 }
 
-async fn moody(State(mood): State<Arc<AtomicU8>>, request: Request, next: Next) -> Response {
+async fn moody(
+    State((mood, requests)): State<(Arc<AtomicU8>, Arc<AtomicU64>)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    requests.fetch_add(1, Relaxed);
     match mood.load(Relaxed) {
         m if m == Mood::Slow as u8 => {
             tokio::time::sleep(Duration::from_secs(30)).await;
