@@ -1,4 +1,4 @@
-//! The judge against the specification's vectors: every number of every case.
+//! The judge against numbers that an independent implementation of docs/judge.md has computed: every number of every case.
 
 use allclear::judge::{
     Case, Judgement, Verdict, change, moved, movers, parse_case, smallest_detectable, steadiness, too_thin,
@@ -133,7 +133,7 @@ fn every_mover_is_reproduced() {
 }
 
 #[test]
-fn the_output_line_has_the_form_of_the_specification() {
+fn the_output_line_has_the_form_that_scripts_read() {
     let find = |verdict_wanted: Verdict| {
         let found = vectors()
             .into_iter()

@@ -37,7 +37,7 @@ impl Interval {
     }
 }
 
-/// What happened to one metric, with 98 % intervals (§5, §7).
+/// What happened to one metric, with 98 % intervals ("Intervals", "Quantiles").
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
     /// Level of the baseline; infinite for a quantile in the +Inf bucket.

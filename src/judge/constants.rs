@@ -1,4 +1,4 @@
-//! The fixed numbers of the specification (§1).
+//! The fixed numbers of docs/judge.md ("Constants").
 
 /// Probability left on either side of an interval: 98 % intervals.
 pub(super) const ALPHA: f64 = 0.01;

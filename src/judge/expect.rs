@@ -1,4 +1,4 @@
-//! What a row declares (§8), and the one metric's case that it is judged with.
+//! What a row declares ("Expectations"), and the one metric's case that it is judged with.
 
 use super::windows::Periods;
 
@@ -71,7 +71,7 @@ impl Expect {
         }
     }
 
-    /// Smallest move that matters to the row, in the metric's unit, at baseline level `base` (§9).
+    /// Smallest move that matters to the row, in the metric's unit, at baseline level `base` ("Before the start").
     /// For a level it is the distance from the baseline to the nearer bound. `None` without a positive bound.
     pub fn smallest_bound(&self, base: f64) -> Option<f64> {
         let scale = match self.unit() {

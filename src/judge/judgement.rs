@@ -186,7 +186,7 @@ impl Judgement {
         }
     }
 
-    /// The output line of the specification; infinities are the strings `inf` and `-inf`.
+    /// The line that `judge --series` prints; infinities are the strings `inf` and `-inf`.
     pub fn to_json(&self, id: Option<&Value>) -> Value {
         let mut line = Map::new();
         line.insert("id".into(), id.cloned().unwrap_or(Value::Null));

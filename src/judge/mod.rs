@@ -1,10 +1,10 @@
-//! The statistics that decide a row of the sheet. Pure.
+//! The statistics that decide a row of the sheet. Pure. docs/judge.md explains them; comments in this module name its
+//! sections.
 //!
 //! A row compares a declared interval with the 98 % interval of the measured change. How far two means may
 //! differ by chance depends on how strongly neighbouring windows resemble each other and on whether the
 //! baseline drifts; the judge does not estimate either, but weighs 24 fixed answers by how well they explain
-//! the windows. Section numbers (§) in this module are those of its specification. What cannot be computed
-//! never narrows an interval.
+//! the windows. What cannot be computed never narrows an interval.
 
 mod case;
 mod change;

@@ -1,11 +1,11 @@
-//! The weighed mixture of noise components and the intervals it gives (§4, §5).
+//! The weighed mixture of noise components and the intervals it gives ("Noise model", "Intervals").
 
 use super::constants::{ALPHA, DRIFTS, RESIDUE, SHAPES, STILL};
 use super::noise::{Calendar, Table, is_representable, is_still, mean};
 use super::sparse::Scaling;
 use super::{Interval, root, student};
 
-/// Largest factor between two levels that is still searched for (§5).
+/// Largest factor between two levels that is still searched for ("Intervals").
 const FACTOR_REACH: f64 = 1e9;
 /// A component below this weight cannot change a probability of one percent by one rounding error.
 const NEGLIGIBLE: f64 = 1e-17;
@@ -97,7 +97,7 @@ impl Model {
         self.sound
     }
 
-    /// P(θ2 - k θ1 <= a), θ1 being the baseline level carried along its drift (§5).
+    /// P(θ2 - k θ1 <= a), θ1 being the baseline level carried along its drift ("Intervals").
     fn below(&self, k: f64, a: f64) -> f64 {
         if self.exact {
             return student::step(a - (self.m2 - k * self.m1));
@@ -185,7 +185,7 @@ impl Model {
         }
     }
 
-    /// Two-sided p of no change (§10); 1 where it cannot be computed.
+    /// Two-sided p of no change ("Unexpected movers"); 1 where it cannot be computed.
     pub(super) fn p_change(&self) -> f64 {
         if self.exact {
             return if self.m1 == self.m2 { 1.0 } else { 0.0 };
@@ -196,7 +196,7 @@ impl Model {
     }
 }
 
-/// The components of §4, weights normalised.
+/// The components of "Noise model", weights normalised.
 fn components(one: &Side<'_>, two: &Side<'_>, m1: f64, m2: f64) -> Vec<Component> {
     let (calendar1, calendar2) = (Calendar::new(one.times), Calendar::new(two.times));
     let delta = (calendar2.centre - calendar1.centre) / calendar1.span;
@@ -243,7 +243,7 @@ fn residuals(y: &[f64], mean: f64) -> Option<Vec<f64>> {
     (!is_still(y)).then(|| y.iter().map(|value| value - mean).collect())
 }
 
-/// Marginal log likelihood of a period, up to a constant (§4, `l1` and `l2`).
+/// Marginal log likelihood of a period, up to a constant ("Noise model", `l1` and `l2`).
 pub(super) fn likelihood(table: &Table, df: f64, squares: f64) -> f64 {
     -0.5 * table.logdet - 0.5 * table.uu.ln() - 0.5 * df * squares.ln()
 }

@@ -1,4 +1,4 @@
-//! Metrics that moved although no row expected it (§10).
+//! Metrics that moved although no row expected it ("Unexpected movers").
 
 use super::change::means;
 use super::constants::{MOVER_PP, MOVER_Q, MOVER_REL};

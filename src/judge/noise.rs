@@ -1,4 +1,4 @@
-//! The noise shapes of one period, and whitening by them (§4).
+//! The noise shapes of one period, and whitening by them ("Noise model").
 //!
 //! Every shape is first-order autoregressive noise plus white noise. Its inverse Cholesky factor never has
 //! to be formed: the standardised innovations of a Kalman filter are exactly `L⁻¹ x` (Kalman 1960; gaps as
@@ -124,13 +124,13 @@ impl Table {
         whitened
     }
 
-    /// Squares of the whitened residuals `z` around their generalised least squares mean, `R` of §4.
+    /// Squares of the whitened residuals `z` around their generalised least squares mean, `R` of "Noise model".
     pub(super) fn squares(&self, z: &[f64]) -> f64 {
         let along = dot(z, &self.u);
         dot(z, z) - along * along / self.uu
     }
 
-    /// Product of whitened residuals with the drift regressor, `b` of §4.
+    /// Product of whitened residuals with the drift regressor, `b` of "Noise model".
     pub(super) fn drift(&self, z: &[f64]) -> f64 {
         dot(z, &self.g)
     }
@@ -172,7 +172,7 @@ pub(super) fn is_representable(y: &[f64]) -> bool {
     y.iter().all(|value| value.is_finite()) && (top == 0.0 || (1e-120..=1e120).contains(&top))
 }
 
-/// Whether the series moves by no more than rounding: a *still* period of §4.
+/// Whether the series moves by no more than rounding: a *still* period of "Noise model".
 pub(super) fn is_still(y: &[f64]) -> bool {
     let top = y.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     top - smallest(y) <= STILL * largest(y)
@@ -182,7 +182,7 @@ pub(super) fn is_still(y: &[f64]) -> bool {
 mod tests {
     use super::*;
 
-    /// `L⁻¹ x` by the dense factor, as the specification writes it.
+    /// `L⁻¹ x` by the dense factor, as docs/judge.md writes it.
     fn dense(shape: &Shape, times: &[usize], x: &[f64]) -> (Vec<f64>, f64, f64) {
         let n = times.len();
         let c = |i: usize, j: usize| {

@@ -1,4 +1,4 @@
-//! What a baseline says before the start (§9): is it enough, and how small a change could it show.
+//! What a baseline says before the start ("Before the start"): is it enough, and how small a change could it show.
 
 use super::constants::{ALPHA, KAPPA, MIN_N1, MIN_N2, SDC_MARGIN};
 use super::judgement::Reason;
@@ -11,7 +11,7 @@ use super::windows::{MAX_WINDOWS, Windows, settle_windows};
 
 /// Part of the changes of the smallest detectable size that are seen.
 const SEEN: f64 = 0.90;
-/// Why this baseline is too thin to judge anything by, if it is (§2 rule 3).
+/// Why this baseline is too thin to judge anything by, if it is ("Windows", rule 3).
 pub fn too_thin(baseline: &Windows) -> Option<Reason> {
     thin_baseline(&usable(baseline, 0, 0), baseline.len())
 }
@@ -26,7 +26,7 @@ pub fn level(windows: &Windows) -> Option<f64> {
 }
 
 /// Smallest change, in the metric's unit, that a drill with `n2` injection windows, begun right after this
-/// baseline, detects in 90 % of runs (§9). `settle` as in [`super::Periods::settle`]. `None` if too thin.
+/// baseline, detects in 90 % of runs ("Before the start"). `settle` as in [`super::Periods::settle`]. `None` if too thin.
 pub fn smallest_detectable(baseline: &Windows, n2: usize, settle: Option<usize>) -> Option<f64> {
     smallest_detectable_after(baseline, 0, n2, settle)
 }

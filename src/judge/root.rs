@@ -1,13 +1,13 @@
 //! Roots of increasing functions without a derivative.
 
-/// Widest bracket, in first steps, before a root counts as out of reach (§5).
+/// Widest bracket, in first steps, before a root counts as out of reach ("Intervals").
 const REACH: f64 = 1e12;
 /// Relative precision of a root.
 const PRECISION: f64 = 1e-13;
 /// Brent's method halves the bracket at least every few steps; 200 exhaust any pair of doubles.
 const STEPS: usize = 200;
 
-/// Root of the increasing `f`, searched from `start` in steps that double from `unit` (§5).
+/// Root of the increasing `f`, searched from `start` in steps that double from `unit` ("Intervals").
 /// Infinite if it is out of reach. `None` if `f` cannot be computed on the way.
 pub(super) fn increasing(f: impl Fn(f64) -> f64, start: f64, unit: f64) -> Option<f64> {
     if f(start).is_nan() {

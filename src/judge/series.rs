@@ -1,4 +1,4 @@
-//! Usable windows (§2) and the series whose plain mean is the level (§3).
+//! Usable windows ("Windows") and the series whose plain mean is the level ("Level, series and floor").
 
 use super::constants::{MIN_BEYOND, MIN_COVER, MIN_N1, MIN_N2, PSEUDO};
 use super::judgement::{Period, Reason};
@@ -42,7 +42,7 @@ pub(super) struct Series {
     pub floor: f64,
 }
 
-/// Usable windows from `skip` on, their indices moved by `offset` (§2 rules 1 and 2).
+/// Usable windows from `skip` on, their indices moved by `offset` ("Windows", rules 1 and 2).
 pub(super) fn usable<'a>(windows: &'a Windows, skip: usize, offset: usize) -> Used<'a> {
     let mut times = Vec::new();
     let data = match windows {
@@ -114,7 +114,7 @@ impl Used<'_> {
         self.times.len()
     }
 
-    /// Observations on either side of the quantile are too few (§2 rule 3).
+    /// Observations on either side of the quantile are too few ("Windows", rule 3).
     fn thin_quantile(&self, period: Period) -> Option<Reason> {
         let Data::Quantile { q, cum, .. } = &self.data else {
             return None;
@@ -127,7 +127,7 @@ impl Used<'_> {
         })
     }
 
-    /// The series of a gauge, rate or ratio; `None` for a quantile, which needs its buckets (§7).
+    /// The series of a gauge, rate or ratio; `None` for a quantile, which needs its buckets ("Quantiles").
     pub(super) fn series(&self) -> Option<Series> {
         Some(match &self.data {
             Data::Gauge(y) => Series {
@@ -165,7 +165,7 @@ fn totals(windows: &[[f64; 2]]) -> (f64, f64) {
         .fold((0.0, 0.0), |(x, n), window| (x + window[0], n + window[1]))
 }
 
-/// `Σx / Σn` and its influence, window by window (§3).
+/// `Σx / Σn` and its influence, window by window ("Level, series and floor").
 pub(super) fn linearise(windows: impl ExactSizeIterator<Item = [f64; 2]>, x: f64, n: f64) -> (f64, Vec<f64>) {
     let (level, mean_n) = (x / n, n / windows.len() as f64);
     (
@@ -192,7 +192,7 @@ pub(super) fn covers(usable: usize, least: usize, windows: usize) -> bool {
     usable as f64 >= (least as f64).max(MIN_COVER * windows as f64)
 }
 
-/// The usable windows of both periods, or why there is no data (§2).
+/// The usable windows of both periods, or why there is no data ("Windows").
 pub(super) fn parts(periods: &Periods) -> Result<(Used<'_>, Used<'_>), Reason> {
     let (n1, n2) = (periods.baseline().len(), periods.injection().len());
     let settle = periods.settle_windows();

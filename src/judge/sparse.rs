@@ -1,4 +1,4 @@
-//! Noise at another level, and gauges that rest most of the time (§6).
+//! Noise at another level, and gauges that rest most of the time ("Noise at another level").
 
 use super::constants::{BURST_GAP, KEEP, PSEUDO, STILL};
 use super::noise::{is_still, largest, mean, smallest};

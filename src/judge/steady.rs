@@ -1,4 +1,4 @@
-//! Whether a baseline is steady (§9), and whether it must be refused because it is not.
+//! Whether a baseline is steady ("Before the start"), and whether it must be refused because it is not.
 
 use super::constants::{MIN_N1, RESIDUE, SHAPES, STEADY_BF, STEADY_TAU, STEP_AT};
 use super::expect::Expect;
@@ -27,8 +27,8 @@ impl Steadiness {
     }
 }
 
-/// Whether the start must be refused because this baseline moves too much for the row (§9): it is unsteady,
-/// and by a quarter of the row's smallest bound or more. A row without a bound takes `sdc`, the smallest
+/// Whether the start must be refused because this baseline moves too much for the row ("Before the start"): it is
+/// unsteady, and by a quarter of the row's smallest bound or more. A row without a bound takes `sdc`, the smallest
 /// detectable change in the metric's unit; a quantile, whose move is a share, any size.
 pub fn must_refuse(baseline: &Windows, expect: &Expect, sdc: Option<f64>) -> bool {
     let used = usable(baseline, 0, 0);
@@ -53,7 +53,7 @@ struct Move {
     fits: Vec<(f64, f64)>,
 }
 
-/// How steady a baseline is (§9). `None` with fewer than 20 usable windows.
+/// How steady a baseline is ("Before the start"). `None` with fewer than 20 usable windows.
 pub fn steadiness(baseline: &Windows) -> Option<Steadiness> {
     let used = usable(baseline, 0, 0);
     if used.len() < MIN_N1 {

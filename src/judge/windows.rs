@@ -1,4 +1,4 @@
-//! What is judged: the windows of a silent baseline and of an injection (§2).
+//! What is judged: the windows of a silent baseline and of an injection ("Windows").
 
 use super::constants::SETTLE;
 
@@ -119,7 +119,7 @@ impl AsRef<Periods> for Periods {
     }
 }
 
-/// Default settling of an injection of `n2` windows: three, at most a third (§2 rule 1).
+/// Default settling of an injection of `n2` windows: three, at most a third ("Windows", rule 1).
 pub fn settle_windows(n2: usize) -> usize {
     SETTLE.min(n2 / 3)
 }

@@ -26,7 +26,7 @@ fn close(a: f64, b: f64, scale: f64) -> bool {
     a == b || (a - b).abs() <= 1e-9 * scale
 }
 
-/// What a row declares, as the specification's table has it; `None` if it declares nothing.
+/// What a row declares, as the table in docs/judge.md has it; `None` if it declares nothing.
 fn allowed(expect: &Expect) -> Option<Interval> {
     let infinite = f64::INFINITY;
     let of = |bounds: &Bounds| match (bounds.at_least, bounds.at_most) {

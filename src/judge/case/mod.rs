@@ -1,4 +1,4 @@
-//! Cases as lines of JSON: what `judge --series` reads, and the form of the specification's vectors.
+//! Cases as lines of JSON: what `judge --series` reads, and the form of `tests/judge/vectors.json`.
 //!
 //! Lines come from anywhere, so every mistake is named with its place. `NaN` and `Infinity` are no JSON, but
 //! many writers emit them: they are read as the strings they stand for.

@@ -1,4 +1,4 @@
-//! Quantiles from classic histogram buckets (§7).
+//! Quantiles from classic histogram buckets ("Quantiles").
 
 mod histogram;
 
@@ -13,7 +13,8 @@ use super::{
     student,
 };
 
-/// `x` with `Σ w T(df, (x - centre) / √var) = p`; infinitely far out where it cannot be computed (§7, §9).
+/// `x` with `Σ w T(df, (x - centre) / √var) = p`; infinitely far out where it cannot be computed
+/// ("Quantiles", "Before the start").
 pub(super) fn mixed_point(mixed: &[(f64, f64, f64)], df: f64, p: f64) -> f64 {
     let centre: f64 = mixed.iter().map(|(weight, centre, _)| weight * centre).sum();
     let widest = mixed

@@ -1,4 +1,4 @@
-//! The verdict of one row (§8).
+//! The verdict of one row ("Expectations").
 
 #[cfg(test)]
 mod tests;
@@ -76,7 +76,8 @@ fn directed(expect: &Expect, interval: Interval) -> Interval {
 }
 
 /// An exact change that differs from a bound by no more than `rounding` lies on it: two still periods know their levels
-/// only as far as each agrees with itself (§4), and the exact difference of 0.3 and 0.1 is 0.2 whatever floats say.
+/// only as far as each agrees with itself ("Noise model"), and the exact difference of 0.3 and 0.1 is
+/// 0.2 whatever floats say.
 fn on_bound(measured: Interval, allowed: Interval, rounding: f64) -> Interval {
     if measured.lo != measured.hi {
         return measured;
