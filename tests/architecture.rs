@@ -1,6 +1,10 @@
 //! The code map is law: arrows point down only.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 
 /// Lower numbers lie lower. A module may use modules below it, and its neighbours only where the map says so.
 const LAYERS: &[(&str, u8)] = &[
@@ -29,11 +33,13 @@ const ONLY: &[(&str, &[&str])] = &[
     ("spec", &["model"]),
     ("judge", &["model"]),
     ("drill", &["model"]),
+    ("view", &["model"]),
 ];
 
 /// What a pure module may not name.
 const IMPURE: &[&str] = &[
     "tokio",
+    "reqwest",
     "std::fs",
     "std::net",
     "std::process",
@@ -41,15 +47,20 @@ const IMPURE: &[&str] = &[
     "Instant::now",
     "SystemTime::now",
     "Timestamp::now",
+    "Zoned::now",
 ];
 const PURE: &[&str] = &["model", "spec", "drill", "judge", "view"];
 
+/// Folders and files of tests, which may use what they need.
+const TESTS: &[&str] = &["tests", "testing", "story", "fixture"];
+
+fn src() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
 fn sources(module: &str) -> Vec<(String, String)> {
     let mut files = Vec::new();
-    walk(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(module),
-        &mut files,
-    );
+    walk(&src().join(module), &mut files);
     assert!(
         files.iter().any(|(_, text)| text.contains("pub")),
         "nothing to look at in {module}"
@@ -66,19 +77,22 @@ fn walk(dir: &Path, files: &mut Vec<(String, String)>) {
             walk(&entry, files);
         } else if entry.extension().is_some_and(|e| e == "rs") {
             let text = fs::read_to_string(&entry).expect("a source file");
-            files.push((entry.display().to_string(), production(&entry, &text)));
+            let path = entry.strip_prefix(src()).expect("it lies below src");
+            files.push((path.display().to_string(), production(path, &text)));
         }
     }
 }
 
-/// The file without its tests, which may use what they need.
+/// Whether a path below `src` is one of a test. Where the repository itself lies says nothing.
+fn is_test(path: &Path) -> bool {
+    let mut names = path.components().map(|part| part.as_os_str().to_string_lossy());
+    names.any(|name| TESTS.contains(&name.trim_end_matches(".rs")))
+}
+
+/// The file without its tests.
 fn production(path: &Path, text: &str) -> String {
-    let name = path.to_string_lossy();
-    let is_test = ["tests", "testing", "story", "fixture"]
-        .iter()
-        .any(|word| name.contains(word));
     match text.find("#[cfg(test)]\nmod tests {") {
-        _ if is_test => String::new(),
+        _ if is_test(path) => String::new(),
         Some(at) => text[..at].to_owned(),
         None => text.to_owned(),
     }
@@ -161,6 +175,20 @@ fn the_pure_parts_know_no_clock_no_runtime_and_no_files() {
                 assert!(!text.contains(word), "{path} names {word}");
             }
         }
+    }
+}
+
+#[test]
+fn only_a_whole_name_makes_a_file_a_test() {
+    for path in [
+        "engine/tests/mod.rs",
+        "model/testing.rs",
+        "journal/story/opening.rs",
+    ] {
+        assert!(is_test(Path::new(path)), "{path}");
+    }
+    for path in ["drill/history.rs", "engine/contests.rs", "drill/machine/mod.rs"] {
+        assert!(!is_test(Path::new(path)), "{path}");
     }
 }
 

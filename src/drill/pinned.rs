@@ -78,7 +78,7 @@ impl Pinned {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drivers::testing::{environment, nothing_to_do, plan};
+    use crate::model::testing::{drill, environment, plan};
 
     fn peers(all: &[(&str, &str)]) -> BTreeSet<Peer> {
         let peer = |(job, instance): &(&str, &str)| Peer {
@@ -95,9 +95,7 @@ mod tests {
             ("order", "order-1", "h1:1"),
             ("order", "order-2", "h2:1"),
         ]);
-        let mut plan = plan(environment, nothing_to_do());
-        plan.drill.targets.instances.truncate(1);
-        let mut pinned = Pinned::of(&plan);
+        let mut pinned = Pinned::of(&plan(drill(Vec::new()), environment));
         let before = [("order", "order-0"), ("order", "order-1"), ("cart", "cart-0")];
         assert_eq!(pinned.look(false, peers(&before)), None);
         pinned
@@ -133,7 +131,7 @@ mod tests {
     #[test]
     fn a_source_that_never_answered_before_pins_with_its_first_answer() {
         let environment = environment(&[("order", "order-0", "h0:1")]);
-        let mut pinned = Pinned::of(&plan(environment, nothing_to_do()));
+        let mut pinned = Pinned::of(&plan(drill(Vec::new()), environment));
         let first = [("order", "order-0"), ("order", "order-7")];
         assert_eq!(pinned.look(true, peers(&first)), None);
         assert!(pinned.look(true, peers(&[("order", "order-8")])).is_some());
