@@ -17,3 +17,5 @@ mod restore;
 mod run;
 mod shop;
 mod sockets;
+#[path = "../waiting/mod.rs"]
+mod waiting;

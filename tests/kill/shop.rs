@@ -16,7 +16,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use crate::proc;
+use crate::{proc, waiting::Patience};
 
 pub const ALLCLEAR: &str = env!("CARGO_BIN_EXE_allclear");
 
@@ -211,9 +211,6 @@ fn say(address: &str, line: &str) -> String {
 
 /// Asks until it holds; fails after a minute.
 pub async fn until(what: &str, holds: impl AsyncFn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !holds().await {
-        assert!(Instant::now() < deadline, "not within a minute: {what}");
-        sleep(Duration::from_millis(10)).await;
-    }
+    let patience = Patience::new(Duration::from_secs(60), Duration::from_millis(10));
+    patience.until(what, holds).await;
 }

@@ -5,6 +5,8 @@ mod place;
 mod program;
 mod real;
 mod shop;
+#[path = "../waiting/mod.rs"]
+pub mod waiting;
 
 pub use place::Place;
 pub use program::{Ended, Program};
@@ -13,7 +15,7 @@ pub use shop::Shop;
 
 use std::time::Duration;
 
-use tokio::time::Instant;
+use waiting::Patience;
 
 /// The coupon drill, with these changes.
 pub fn drill(changes: &[(&str, &str)]) -> String {
@@ -36,11 +38,8 @@ fn changed(drill: &str, changes: &[(&str, &str)]) -> String {
 
 /// Asks until it holds. The deadline is for a busy machine.
 pub async fn until<F: Future<Output = bool>>(what: &str, mut holds: impl FnMut() -> F) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !holds().await {
-        assert!(Instant::now() < deadline, "not within 60 s: {what}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let patience = Patience::new(Duration::from_secs(60), Duration::from_millis(50));
+    patience.until(what, async || holds().await).await;
 }
 
 /// A port that is free now.

@@ -34,6 +34,8 @@ mod rocketmq_part;
 mod row;
 mod rows;
 mod table;
+#[path = "../waiting/mod.rs"]
+mod waiting;
 
 use std::{any::Any, panic::AssertUnwindSafe, rc::Rc};
 

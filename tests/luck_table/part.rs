@@ -15,10 +15,10 @@ use tokio::{
     net::{TcpStream, UnixStream},
     process::{Child, Command},
     sync::{Semaphore, SemaphorePermit},
-    time::{Instant, timeout},
+    time::timeout,
 };
 
-use crate::parts_support::Script;
+use crate::{parts_support::Script, waiting::Patience};
 
 /// The first of `n` free ports; no two parts of this process get the same.
 pub fn ports(n: u16) -> u16 {
@@ -80,16 +80,13 @@ pub async fn type_by_hand(line: &str, variables: &[(String, String)]) -> Result<
     }
 }
 
-/// Asks until it holds. The deadline is for a busy machine.
-pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) -> Result<(), String> {
-    let deadline = Instant::now() + Duration::from_secs(90);
-    while !holds().await {
-        if Instant::now() >= deadline {
-            return Err(format!("not within 90 s: {what}"));
-        }
-        tokio::time::sleep(Duration::from_millis(40)).await;
+/// Asks until it holds.
+pub async fn until(what: &str, holds: impl AsyncFnMut() -> bool) -> Result<(), String> {
+    let patience = Patience::new(Duration::from_secs(90), Duration::from_millis(40));
+    match patience.sees(holds).await {
+        true => Ok(()),
+        false => Err(format!("not within 90 s: {what}")),
     }
-    Ok(())
 }
 
 /// For as long as it is held, a part starts that takes much of the machine: more than two at once would take it from those that are

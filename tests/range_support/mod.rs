@@ -1,12 +1,16 @@
 //! A running range and the questions that tests ask it.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+#[path = "../waiting/mod.rs"]
+mod waiting;
+
 use std::time::Duration;
 
 use allclear::range::{Options, Ports, Range, Weakness};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::time::Instant;
+
+use waiting::Patience;
 
 pub struct Shop {
     pub range: Range,
@@ -140,9 +144,6 @@ pub async fn answer(request: reqwest::RequestBuilder) -> (u16, Value) {
 
 /// Asks until it holds; fails after 20 s.
 pub async fn until<F: Future<Output = bool>>(what: &str, mut holds: impl FnMut() -> F) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !holds().await {
-        assert!(Instant::now() < deadline, "not within 20 s: {what}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let patience = Patience::new(Duration::from_secs(20), Duration::from_millis(50));
+    patience.until(what, async || holds().await).await;
 }

@@ -13,3 +13,5 @@ mod part;
 mod parts_support;
 mod proxy;
 mod stage;
+#[path = "../waiting/mod.rs"]
+mod waiting;

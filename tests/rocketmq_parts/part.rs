@@ -10,7 +10,10 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::parts_support::{Process, Script, Shared, free_ports, run};
+use crate::{
+    parts_support::{Process, Script, Shared, free_ports, run},
+    waiting::Patience,
+};
 
 pub const BROKERS: [&str; 2] = ["broker-a", "broker-b"];
 
@@ -169,12 +172,9 @@ impl Part {
 }
 
 /// Waits until something is so.
-pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(90);
-    while !is_so().await {
-        assert!(tokio::time::Instant::now() < deadline, "not in time: {what}");
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+pub async fn until(what: &str, is_so: impl AsyncFnMut() -> bool) {
+    let patience = Patience::new(Duration::from_secs(90), Duration::from_millis(200));
+    patience.until(what, is_so).await;
 }
 
 /// One question of remoting, asked without the program's own client: header and body of the answer.

@@ -12,10 +12,9 @@ use tokio::{
     process::Command,
     sync::{Mutex, MutexGuard, Semaphore, SemaphorePermit},
     task::JoinHandle,
-    time::Instant,
 };
 
-use crate::parts_support::free_ports;
+use crate::{parts_support::free_ports, waiting::Patience};
 
 /// So many of each kind.
 const PARTS: usize = 3;
@@ -265,13 +264,10 @@ impl Drop for Calls {
     }
 }
 
-/// Asks until it holds. The deadline is for a busy machine.
-pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !holds().await {
-        assert!(Instant::now() < deadline, "not within 60 s: {what}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+/// Asks until it holds.
+pub async fn until(what: &str, holds: impl AsyncFnMut() -> bool) {
+    let patience = Patience::new(Duration::from_secs(60), Duration::from_millis(50));
+    patience.until(what, holds).await;
 }
 
 /// Types a command as a person would.

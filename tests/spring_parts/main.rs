@@ -14,3 +14,5 @@ mod preflight;
 mod sentinel;
 mod stage;
 mod states;
+#[path = "../waiting/mod.rs"]
+mod waiting;

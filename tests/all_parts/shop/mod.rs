@@ -13,8 +13,9 @@ use serde_json::{Value, json};
 use tokio::{
     process::Command,
     sync::{Mutex, MutexGuard, OnceCell},
-    time::Instant,
 };
+
+use crate::luck_support::waiting::Patience;
 
 /// Offsets of the part's ports from its first.
 const INSTANCES: [u16; 2] = [0, 1];
@@ -23,7 +24,7 @@ const KAFKA: u16 = 10;
 const REDIS: [u16; 3] = [25, 26, 27];
 
 /// The longest that anything of the shop takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Patience = Patience::new(Duration::from_secs(120), Duration::from_millis(200));
 
 /// A flag that somebody set before any drill, and the quota that the retry consumers have.
 const KEPT: &str = "degrade:order:coupon:by-hand";
@@ -239,12 +240,8 @@ impl Shop {
     }
 
     /// Asks until it holds.
-    pub async fn until(&self, what: &str, mut holds: impl AsyncFnMut() -> bool) {
-        let deadline = Instant::now() + PATIENCE;
-        while !holds().await {
-            assert!(Instant::now() < deadline, "not within {PATIENCE:?}: {what}");
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
+    pub async fn until(&self, what: &str, holds: impl AsyncFnMut() -> bool) {
+        PATIENCE.until(what, holds).await;
     }
 }
 
