@@ -1,6 +1,7 @@
-//! 100,000 degrade flags among 1,000,000 keys of a real Redis, and of a cluster of three: found and removed by our driver, and by what a person
-//! would type. The bound: no slower than `redis-cli --scan --pattern … | xargs redis-cli unlink`; where it is
-//! missed, the bench fails once all figures are printed. Needs `redis-server` and `redis-cli`.
+//! 100,000 degrade flags among 1,000,000 keys of a real Redis, and of a cluster of three: found and removed by our
+//! driver, and by what a person would type. The bound: no slower than
+//! `redis-cli --scan --pattern … | xargs redis-cli unlink`; where it is missed, the bench fails once all figures are
+//! printed. Needs `redis-server` and `redis-cli`.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use std::{

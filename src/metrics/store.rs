@@ -155,8 +155,9 @@ impl Store {
     }
 
     /// The present value over the last `window` before the newest sample: rate, ratio and quantile of what was
-    /// counted, the mean of a gauge. If `window` is no longer than the interval of the samples: what was counted between the
-    /// last two, and the newest of a gauge. Early in a run the value is of as much time as there is. If the last round went wrong, that is what it says.
+    /// counted, the mean of a gauge. If `window` is no longer than the interval of the samples: what was counted
+    /// between the last two, and the newest of a gauge. Early in a run the value is of as much time as there is. If the
+    /// last round went wrong, that is what it says.
     pub fn reading(&self, query: &Query, window: Span) -> Reading {
         let now = self.source_now.unwrap_or(0);
         let Some(watched) = self.watched.get(query) else {

@@ -9,7 +9,8 @@ use super::{
 
 impl Dashboard {
     /// This dashboard, and for each of its histograms the rate and the mean of what it observed: as such a histogram is
-    /// looked at for unexpected moves (docs/judge.md, "Unexpected movers"). Quantiles of the same histogram have one of each.
+    /// looked at for unexpected moves (docs/judge.md, "Unexpected movers"). Quantiles of the same histogram have one of
+    /// each.
     pub fn with_rates_and_means(mut self) -> Dashboard {
         let mut found: Vec<(&Selector, Vec<&Metric>)> = Vec::new();
         for metric in &self.metrics {

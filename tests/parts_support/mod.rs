@@ -1,4 +1,5 @@
-//! Recovery against real parts, without an engine: a plan, a keeper in memory, a scene, and the scripts that start the parts.
+//! Recovery against real parts, without an engine: a plan, a keeper in memory, a scene, and the scripts that start the
+//! parts.
 #![allow(dead_code, unused_imports, reason = "each test file uses its own part")]
 #![allow(clippy::unwrap_used)]
 

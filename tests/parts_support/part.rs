@@ -111,8 +111,8 @@ impl Drop for Process {
     }
 }
 
-/// The first of twelve ports of which those at these offsets are free. They are this process's as long as it lives, among all
-/// that have the same target folder: what is free now may be bound much later by the part.
+/// The first of twelve ports of which those at these offsets are free. They are this process's as long as it lives,
+/// among all that have the same target folder: what is free now may be bound much later by the part.
 pub fn free_ports(used: &[u16]) -> u16 {
     const FIRST: u16 = 23_000;
     const EACH: u16 = 12;

@@ -1,8 +1,8 @@
 //! Kubernetes: pods, their labels and Services, the weights of HTTPRoutes, the scale of Deployments, and rollouts.
 //!
-//! Every change names the object's UID, and its version where the change builds on what was read: a successor of the same name
-//! is never taken for the one that was meant, and what nobody answered cannot land on what has changed since. Rights are proved by the API server itself, which carries out everything of a dry
-//! run but storing it.
+//! Every change names the object's UID, and its version where the change builds on what was read: a successor of the
+//! same name is never taken for the one that was meant, and what nobody answered cannot land on what has changed since.
+//! Rights are proved by the API server itself, which carries out everything of a dry run but storing it.
 
 mod ask;
 mod config;

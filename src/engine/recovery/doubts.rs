@@ -1,4 +1,5 @@
-//! Changes at Kubernetes, or of a retry queue's own switch, that nobody answered, and that may still take effect: this keeper's own, and those of one before it.
+//! Changes at Kubernetes, or of a retry queue's own switch, that nobody answered, and that may still take effect: this
+//! keeper's own, and those of one before it.
 
 use crate::{
     drivers::{

@@ -34,8 +34,8 @@ pub(super) fn read(fields: &Fields) -> Option<RetryQueue> {
     })
 }
 
-/// What holds a queue holds it alone: of two queues with one quota, one group's switch or one Deployment, each would undo what the
-/// other does.
+/// What holds a queue holds it alone: of two queues with one quota, one group's switch or one Deployment, each would
+/// undo what the other does.
 pub(super) fn each_for_itself(fields: &[Fields], queues: &[RetryQueue]) {
     for (n, (queue, fields)) in queues.iter().zip(fields).enumerate() {
         let earlier = &queues[..n];
