@@ -74,14 +74,15 @@ pub fn schema(kind: Kind) -> Value {
     whole.into()
 }
 
-/// The name of a map's definition: `a step` is `step`.
+/// The name of a map's definition: `a step` is `step`. It is also the map's heading in docs/files.md, and what links point
+/// to: the marks that a heading's anchor loses are left out here as well.
 pub(super) fn def_name(shape: &Shape) -> String {
     let words: Vec<&str> = shape
         .name
         .split(' ')
         .filter(|word| !matches!(*word, "a" | "an" | "the"))
         .collect();
-    words.join("-").to_lowercase().replace('`', "")
+    words.join("-").to_lowercase().replace(['`', '\''], "")
 }
 
 fn object(shape: &'static Shape, defs: &mut BTreeMap<String, Value>) -> Map<String, Value> {
@@ -176,7 +177,7 @@ fn one(scalar: Scalar) -> Value {
         |pattern: &str| json!({"type": "string", "pattern": pattern, "examples": [scalar.example()]});
     match scalar {
         Scalar::Name => pattern(NAME),
-        Scalar::Url => pattern("^https?://"),
+        Scalar::Url | Scalar::InstanceUrl | Scalar::BreakerUrl => pattern("^https?://"),
         Scalar::Address => pattern(r"^[^/@\s]+:[0-9]{1,5}$"),
         Scalar::Duration => pattern(DURATION),
         Scalar::Rate => pattern(r"^[0-9]+(\.[0-9]+)? ?/s$"),
@@ -186,8 +187,15 @@ fn one(scalar: Scalar) -> Value {
         Scalar::Secret => pattern(r"^\$\{[A-Za-z_][A-Za-z0-9_]*\}$"),
         Scalar::Text
         | Scalar::Token
+        | Scalar::Path
+        | Scalar::UrlPath
+        | Scalar::Unit
+        | Scalar::Workload
+        | Scalar::PodLabels
+        | Scalar::ServiceOfTarget
         | Scalar::Socket
         | Scalar::Selector
+        | Scalar::Buckets
         | Scalar::Matchers
         | Scalar::Query => {
             json!({"type": ["string", "number", "boolean"], "examples": [scalar.example()]})
@@ -196,6 +204,8 @@ fn one(scalar: Scalar) -> Value {
             json!({"type": ["string", "number"], "examples": [scalar.example()]})
         }
         Scalar::Number => json!({"type": "number"}),
+        Scalar::Quantile => json!({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}),
+        Scalar::HttpStatus => json!({"type": "integer", "minimum": 100, "maximum": 599}),
         Scalar::Whole => json!({"type": "integer", "minimum": 0}),
         Scalar::Flag => json!({"type": "boolean"}),
     }

@@ -43,7 +43,7 @@ pub(in crate::spec) static METRIC: Shape = Shape {
                 ("system", "resources: threads, pools, memory"),
                 ("chain", "calls along the chain of services"),
             ]),
-            "What it tells about.",
+            "What it is about.",
         ),
         may(
             "unit",
@@ -104,11 +104,11 @@ pub(in crate::spec) static QUANTILE: Shape = Shape {
     name: "a quantile",
     doc: "A quantile of a classic histogram.",
     keys: &[
-        need("histogram", SELECTOR, "The `_bucket` series."),
+        need("histogram", Form::One(Scalar::Buckets), "The `_bucket` series."),
         need(
             "q",
-            Form::One(Scalar::Number),
-            "Which quantile, between 0 and 1: `0.99`.",
+            Form::One(Scalar::Quantile),
+            "Which quantile: 0.99 is the 99th percentile.",
         ),
     ],
     rules: &[],
@@ -170,7 +170,7 @@ pub(in crate::spec) static POOL: Shape = Shape {
         may(
             "rate",
             NAME,
-            "The metric that tells the requests a second of one instance.",
+            "The metric with the requests a second of one instance.",
         ),
     ],
     rules: &[],

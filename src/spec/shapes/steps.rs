@@ -1,6 +1,6 @@
 //! Steps of a drill: faults, envelopes, loads, expectations.
 
-use super::{DURATION, LOCALIZED, NAME, NAMES, TOKEN, URL, WHOLE};
+use super::{DURATION, HTTP_STATUS, LOCALIZED, NAME, NAMES, TOKEN, URL, WHOLE};
 use crate::spec::shape::{Form, Rule, Scalar, Shape, may, need, or};
 
 const LEVEL: Form = Form::One(Scalar::Level);
@@ -82,7 +82,7 @@ pub(in crate::spec) static RULE: Shape = Shape {
         ),
         may(
             "status",
-            Form::Either(&[WHOLE, Form::Map(&STATUS)]),
+            Form::Either(&[HTTP_STATUS, Form::Map(&STATUS)]),
             "The call answers with this HTTP status.",
         ),
         may(
@@ -147,7 +147,7 @@ pub(in crate::spec) static STATUS: Shape = Shape {
     name: "a status",
     doc: "What is answered.",
     keys: &[
-        need("code", WHOLE, "The HTTP status, 100 to 599."),
+        need("code", HTTP_STATUS, "The HTTP status, 100 to 599."),
         may("body", TOKEN, "The body; empty if left out."),
     ],
     rules: &[],

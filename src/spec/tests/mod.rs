@@ -1,6 +1,7 @@
 //! The three files as a user writes them, right and wrong.
 
 mod any;
+mod examples;
 mod kubernetes;
 mod meets;
 mod playbook;

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::spec::{
     shape::{Form, Rule, Shape, may, need},
-    shapes::TOKEN,
+    shapes::PATH,
 };
 
 pub(in crate::spec) static KAFKA: Shape = Shape {
@@ -38,7 +38,7 @@ static KAFKA_TLS: Shape = Shape {
     keys: &[
         may(
             "ca",
-            TOKEN,
+            PATH,
             "A PEM file with the authority that signed the brokers' certificates.",
         ),
         may(

@@ -2,7 +2,7 @@
 
 use crate::spec::{
     shape::{Shape, may, need},
-    shapes::{TOKEN, TOKENS},
+    shapes::{PATH, TOKEN, TOKENS},
 };
 
 pub(super) static KUBERNETES: Shape = Shape {
@@ -11,7 +11,7 @@ pub(super) static KUBERNETES: Shape = Shape {
     keys: &[
         may(
             "kubeconfig",
-            TOKEN,
+            PATH,
             "The kubeconfig. Left out: `KUBECONFIG`, or `~/.kube/config`.",
         ),
         may("context", TOKEN, "The context. Left out: the file's current one."),

@@ -17,7 +17,7 @@ use self::{
     notifier::NOTIFIER,
     prometheus::{PROMETHEUS, SCRAPE},
 };
-use super::{NAME, TOKEN, TOKENS};
+use super::{NAME, PATH};
 use crate::spec::shape::{Form, Rule, Scalar, Shape, may, need};
 
 const ADDRESS: Form = Form::One(Scalar::Address);
@@ -39,7 +39,7 @@ pub(in crate::spec) static CONFIG: Shape = Shape {
         ),
         may(
             "dashboards",
-            TOKENS,
+            Form::List(&PATH),
             "More folders where dashboards are looked for.",
         ),
         may(
@@ -47,7 +47,7 @@ pub(in crate::spec) static CONFIG: Shape = Shape {
             Form::Word(&[("en", "English"), ("zh", "Chinese")]),
             "The language of screens and reports.",
         ),
-        may("state_dir", TOKEN, "Where runs are kept."),
+        may("state_dir", PATH, "Where runs are kept."),
     ],
     rules: &[],
 };
@@ -98,7 +98,7 @@ pub(in crate::spec) static ENVIRONMENT: Shape = Shape {
             Form::Named(&Form::One(Scalar::Socket)),
             "Load balancers, by name: `host:port`, or a unix socket's path.",
         ),
-        may("notify", Form::List(&Form::Map(&NOTIFIER)), "Who is told."),
+        may("notify", Form::List(&Form::Map(&NOTIFIER)), "Who gets a message."),
     ],
     rules: &[Rule::Choose(&["prometheus", "scrape"])],
 };

@@ -8,7 +8,7 @@ use crate::spec::{
 
 pub(super) static NOTIFIER: Shape = Shape {
     name: "a notifier",
-    doc: "Who is told when the guard aborts, or when recovery is incomplete.",
+    doc: "Who gets a message when the guard aborts, or when recovery is incomplete.",
     keys: &[need("webhook", Form::Map(&WEBHOOK), "An HTTP endpoint.")],
     rules: &[],
 };

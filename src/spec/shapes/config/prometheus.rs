@@ -3,7 +3,7 @@
 use super::SECRET;
 use crate::spec::{
     shape::{Form, Rule, Shape, may, need, or},
-    shapes::{DURATION, TOKEN, URL},
+    shapes::{DURATION, PATH, TOKEN, URL, URL_PATH},
 };
 
 pub(super) static PROMETHEUS: Shape = Shape {
@@ -17,10 +17,10 @@ pub(super) static PROMETHEUS: Shape = Shape {
             DURATION,
             "The server's scrape interval; learnt from the samples if left out.",
         ),
-        may("auth", Form::Map(&AUTH), "How allclear shows who it is."),
+        may("auth", Form::Map(&AUTH), "How allclear logs in."),
         may(
             "ca",
-            TOKEN,
+            PATH,
             "A PEM file with the authority that signed the server's certificate.",
         ),
         may(
@@ -36,7 +36,7 @@ pub(super) static PROMETHEUS: Shape = Shape {
         ),
         or(
             "targets_path",
-            TOKEN,
+            URL_PATH,
             "/metrics",
             "Where each instance has its own metrics page: tripwires are read there, without the server.",
         ),
@@ -46,7 +46,7 @@ pub(super) static PROMETHEUS: Shape = Shape {
 
 static AUTH: Shape = Shape {
     name: "an authentication",
-    doc: "How allclear shows who it is.",
+    doc: "How allclear logs in.",
     keys: &[
         may("basic", Form::Map(&BASIC), "HTTP basic authentication."),
         may("bearer", SECRET, "A bearer token."),
@@ -69,7 +69,7 @@ pub(in crate::spec) static SECRET_FILE: Shape = Shape {
     doc: "A file that holds a secret.",
     keys: &[need(
         "file",
-        TOKEN,
+        PATH,
         "The file's path. A line break at its end is dropped.",
     )],
     rules: &[],
@@ -79,8 +79,8 @@ pub(super) static CLIENT_CERT: Shape = Shape {
     name: "a client certificate",
     doc: "allclear's own certificate, for mutual TLS.",
     keys: &[
-        need("cert", TOKEN, "A PEM file with the certificate chain."),
-        need("key", TOKEN, "A PEM file with its key."),
+        need("cert", PATH, "A PEM file with the certificate chain."),
+        need("key", PATH, "A PEM file with its key."),
     ],
     rules: &[],
 };
@@ -90,7 +90,7 @@ pub(super) static SCRAPE: Shape = Shape {
     doc: "Every instance's own metrics page, read by allclear itself.",
     keys: &[
         or("every", DURATION, "1s", "How often."),
-        or("path", TOKEN, "/metrics", "The path on each instance."),
+        or("path", URL_PATH, "/metrics", "The path on each instance."),
     ],
     rules: &[],
 };

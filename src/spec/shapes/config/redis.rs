@@ -3,12 +3,12 @@
 use super::{ADDRESS, SECRET};
 use crate::spec::{
     shape::{Form, Rule, Shape, may, need, or},
-    shapes::{TOKEN, WHOLE},
+    shapes::{PATH, TOKEN, WHOLE},
 };
 
 pub(in crate::spec) static REDIS: Shape = Shape {
     name: "a Redis server",
-    doc: "A Redis: one server, the master that Sentinels name, or a cluster. A drill names it; where it is stands here.",
+    doc: "A Redis: one server, the master that Sentinels name, or a cluster. A drill only names it; this says where it is.",
     keys: &[
         may("address", ADDRESS, "One server: `host:port`."),
         may(
@@ -23,7 +23,7 @@ pub(in crate::spec) static REDIS: Shape = Shape {
         may(
             "tls",
             Form::Map(&REDIS_TLS),
-            "Encrypts all connections, those to Sentinels as well. `{}` trusts the system's authorities.",
+            "Encrypts all connections, including those to Sentinels. `{}` trusts the system's authorities.",
         ),
     ],
     rules: &[Rule::Choose(&["address", "sentinel", "cluster"])],
@@ -62,15 +62,15 @@ static REDIS_TLS: Shape = Shape {
     keys: &[
         may(
             "ca",
-            TOKEN,
+            PATH,
             "A PEM file with the authority that signed the server's certificate.",
         ),
         may(
             "cert",
-            TOKEN,
+            PATH,
             "A PEM file with allclear's own certificate chain, for mutual TLS.",
         ),
-        may("key", TOKEN, "A PEM file with its key."),
+        may("key", PATH, "A PEM file with its key."),
     ],
     rules: &[],
 };

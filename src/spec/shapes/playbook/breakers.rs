@@ -1,8 +1,8 @@
 //! Circuit breakers.
 
 use crate::spec::{
-    shape::{Form, Rule, Shape, may, need, or},
-    shapes::{DURATION, NAME, TOKENS, URL},
+    shape::{Form, Rule, Scalar, Shape, may, need, or},
+    shapes::{DURATION, INSTANCE_URL, NAME, TOKENS},
 };
 
 pub(in crate::spec) static BREAKERS: Shape = Shape {
@@ -29,7 +29,7 @@ static SENTINEL: Shape = Shape {
     keys: &[
         need(
             "api",
-            URL,
+            INSTANCE_URL,
             "The command API's base URL; `{instance}` becomes host and port, `{host}` the host alone.",
         ),
         need("callers", NAME, "The service whose instances hold the rules."),
@@ -49,7 +49,7 @@ static RESILIENCE4J: Shape = Shape {
     keys: &[
         need(
             "actuator",
-            URL,
+            INSTANCE_URL,
             "The actuator's base URL; `{instance}` becomes host and port.",
         ),
         need("callers", NAME, "The service whose instances hold the breakers."),
@@ -90,7 +90,7 @@ pub(in crate::spec) static VIA: Shape = Shape {
     keys: &[
         may(
             "app",
-            URL,
+            Form::One(Scalar::BreakerUrl),
             "An endpoint of the service that half-opens a breaker, with `{instance}` and `{name}`.",
         ),
         may(
@@ -108,7 +108,7 @@ static PROBE: Shape = Shape {
     keys: &[
         need(
             "probe",
-            URL,
+            INSTANCE_URL,
             "What is called with GET, with `{instance}` and, if it helps, `{name}`. It must go through the breaker and change nothing.",
         ),
         or(

@@ -2,7 +2,7 @@
 
 use crate::spec::{
     shape::{Form, Rule, Shape, may, need, or},
-    shapes::{DURATION, NAME, TOKENS, URL, WHOLE},
+    shapes::{DURATION, HTTP_STATUS, NAME, TOKENS, URL},
 };
 
 pub(in crate::spec) static COMMAND: Shape = Shape {
@@ -19,7 +19,7 @@ pub(in crate::spec) static COMMAND: Shape = Shape {
         may(
             "check",
             TOKENS,
-            "A program and its arguments; exit code 0 proves that it worked. Asked first: what is so already is not done.",
+            "A program and its arguments; exit code 0 proves that it worked. Asked first: if it passes, nothing is done.",
         ),
         may(
             "http",
@@ -51,7 +51,7 @@ static HTTP_COMMAND: Shape = Shape {
         may(
             "check",
             Form::Map(&HTTP_CHECK),
-            "What proves that it worked. Asked first: what is so already is not done.",
+            "What proves that it worked. Asked first: if it passes, nothing is done.",
         ),
     ],
     rules: &[Rule::Choose(&["put", "post", "delete"])],
@@ -62,11 +62,11 @@ static HTTP_CHECK: Shape = Shape {
     doc: "What a GET must answer.",
     keys: &[
         need("get", URL, "The URL."),
-        or("status", WHOLE, "200", "The status."),
+        or("status", HTTP_STATUS, "200", "The status."),
         may(
             "json",
             Form::Named(&Form::Any),
-            "What must stand in the JSON answer, by JSON pointer: `{\"/enabled\": false}`.",
+            "What the JSON answer must contain, by JSON pointer: `{\"/enabled\": false}`.",
         ),
     ],
     rules: &[],

@@ -3,7 +3,7 @@
 use super::kubernetes::POD_RESTART;
 use crate::spec::{
     shape::{Form, Key, Rule, Scalar, Shape, may, need, or},
-    shapes::{DURATION, NAME, TOKEN, TOKENS, URL},
+    shapes::{DURATION, INSTANCE_URL, NAME, TOKENS},
 };
 
 pub(in crate::spec) static DRAIN: Shape = Shape {
@@ -19,7 +19,7 @@ pub(in crate::spec) static DRAIN: Shape = Shape {
         need(
             "idle_at_most",
             Form::One(Scalar::Level),
-            "Idle means at most this many, on each target where the metric tells them apart.",
+            "Idle means at most this many, on each target if the metric has a series for each.",
         ),
         or(
             "scrape_holds",
@@ -40,7 +40,7 @@ pub(in crate::spec) static DRAIN: Shape = Shape {
         ),
         may(
             "ready",
-            URL,
+            INSTANCE_URL,
             "Answers 2xx once a restarted target is ready; with `{instance}`.",
         ),
     ],
@@ -81,11 +81,11 @@ static SYSTEMD_RESTART: Shape = Shape {
     name: "a restart of a unit",
     doc: "`systemctl restart UNIT`. `{host}` and `{target}` become the instance's host and name.",
     keys: &[
-        need("unit", TOKEN, "The unit, such as `order@{target}`."),
+        need("unit", Form::One(Scalar::Unit), "The unit."),
         may(
             "run",
             TOKENS,
-            "What stands before `systemctl`, such as `[ssh, \"ops@{host}\", sudo]`. Without it, this machine's own.",
+            "What comes before `systemctl`, such as `[ssh, \"ops@{host}\", sudo]`. Without it, this machine's own.",
         ),
         TIMEOUT,
     ],
@@ -95,6 +95,6 @@ static SYSTEMD_RESTART: Shape = Shape {
 static HTTP_RESTART: Shape = Shape {
     name: "an HTTP restart",
     doc: "A POST that restarts an instance.",
-    keys: &[need("restart", URL, "The URL, with `{instance}`.")],
+    keys: &[need("restart", INSTANCE_URL, "The URL, with `{instance}`.")],
     rules: &[],
 };

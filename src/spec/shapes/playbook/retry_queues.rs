@@ -9,17 +9,17 @@ use crate::spec::{
 
 pub(in crate::spec) static QUEUE: Shape = Shape {
     name: "a retry queue",
-    doc: "A retry queue: held while breakers and pools come back, then let go at a rate.",
+    doc: "A retry queue: held while breakers and pools come back, then released at a rate.",
     keys: &[
         may(
             "kafka",
             Form::Map(&KAFKA_QUEUE),
-            "A topic of Kafka, held and let go by its consumers' quota.",
+            "A topic of Kafka, held and released by its consumers' quota.",
         ),
         may(
             "rocketmq",
             Form::Map(&ROCKETMQ_QUEUE),
-            "A consumer group of RocketMQ, held and let go by switching it off and on.",
+            "A consumer group of RocketMQ, held and released by switching it off and on.",
         ),
         may("http", Form::Map(&HTTP_QUEUE), "The application's own switch."),
     ],
@@ -28,7 +28,7 @@ pub(in crate::spec) static QUEUE: Shape = Shape {
 
 static KAFKA_QUEUE: Shape = Shape {
     name: "a Kafka retry queue",
-    doc: "A retry topic. It is held and let go by a client quota, which goes back to what it was.",
+    doc: "A retry topic. It is held and released by a client quota, which goes back to what it was.",
     keys: &[
         need("cluster", NAME, "The cluster's name in the environment."),
         need("topic", TOKEN, "The topic."),
@@ -61,17 +61,17 @@ static KAFKA_QUEUE: Shape = Shape {
 
 static HTTP_QUEUE: Shape = Shape {
     name: "an HTTP retry queue",
-    doc: "The application's own switch: GET tells {backlog, released, rate, held}, PUT sets {held, rate}.",
+    doc: "The application's own switch: GET reports {backlog, released, rate, held}, PUT sets {held, rate}.",
     keys: &[need("url", URL, "The resource."), HOW_FAST, WITHIN],
     rules: &[],
 };
 
-const HOW_FAST: Key = need("release", Form::Map(&RELEASE), "How fast it is let go.");
+const HOW_FAST: Key = need("release", Form::Map(&RELEASE), "How fast it is released.");
 pub(super) const WITHIN: Key = or("within", DURATION, "15m", "How long the release may take.");
 
 pub(super) static RELEASE: Shape = Shape {
     name: "a release",
-    doc: "How fast a retry queue is let go.",
+    doc: "How fast a retry queue is released.",
     keys: &[need("rate", Form::One(Scalar::Rate), "Messages a second.")],
     rules: &[],
 };

@@ -8,7 +8,7 @@ use crate::spec::{
 
 pub(in crate::spec) static ROCKETMQ_QUEUE: Shape = Shape {
     name: "a RocketMQ retry queue",
-    doc: "A consumer group. It is held by switching its consumption off on every master broker, let go by switching it on and off, and its config goes back to what it was. All that the group consumes is held with it.",
+    doc: "A consumer group. It is held by switching its consumption off on every master broker, released by switching it on and off, and its config goes back to what it was. Everything that the group consumes is held with it.",
     keys: &[
         need("cluster", NAME, "The cluster's name in the environment."),
         need("group", TOKEN, "The consumers' group."),
@@ -20,7 +20,7 @@ pub(in crate::spec) static ROCKETMQ_QUEUE: Shape = Shape {
         need(
             "release",
             Form::Map(&RELEASE),
-            "How fast it is let go, on the average: it comes in bursts.",
+            "How fast it is released, on average: messages come in bursts.",
         ),
         WITHIN,
     ],
