@@ -1,15 +1,13 @@
 //! Steps that break something and expect nothing.
 
 use super::*;
-use crate::{
-    drill::StepResult,
-    model::{
-        amount::{Basis, Bounds},
-        drill::{Change, Expectation, Start},
-        event::Doubt,
-        sheet::{Hypothesis, RowId, RowState, Verdict},
-        testing::step,
-    },
+use crate::model::{
+    amount::{Basis, Bounds},
+    drill::{Change, Expectation, Start},
+    event::Doubt,
+    exit::Exit,
+    sheet::{Hypothesis, RowId, RowState, Verdict},
+    testing::step,
 };
 
 /// A row that came as it was declared.
@@ -102,11 +100,7 @@ fn counted(hits: u64) -> Hits {
 /// From recovering to the end, with nothing left.
 fn close(engine: &mut Engine) -> Outcome {
     for step in StepId::ALL {
-        engine.feed(Input::StepOver(StepResult {
-            step,
-            state: StepState::Done,
-            leftovers: vec![],
-        }));
+        engine.feed(Input::StepOver(step));
         engine.feed(Input::Assessed { needed: true });
     }
     engine.feed(Input::Settling {
@@ -135,10 +129,10 @@ async fn a_fault_that_hit_nothing_and_stands_on_no_row_keeps_the_run_from_holdin
         });
         let doubts: Vec<&str> = doubts.collect();
         if held {
-            assert_eq!(told, (Some(Hypothesis::Held), 0));
+            assert_eq!(told, (Some(Hypothesis::Held), Exit::Held));
             assert!(doubts.is_empty());
         } else {
-            assert_eq!(told, (Some(Hypothesis::Undecided), 6), "{hits:?}");
+            assert_eq!(told, (Some(Hypothesis::Undecided), Exit::Undecided), "{hits:?}");
             assert_eq!(doubts, ["first"]);
         }
     }
