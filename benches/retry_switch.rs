@@ -12,6 +12,8 @@ mod shop;
 #[allow(dead_code, reason = "the tests use all of it")]
 #[path = "../tests/all_parts/switch.rs"]
 mod switch;
+#[path = "../tests/waiting/mod.rs"]
+mod waiting;
 
 use std::process::ExitCode;
 

@@ -15,7 +15,7 @@ mod switch;
 use std::time::Duration;
 
 use allclear::journal::{KeeperLock, RunDir};
-use luck_support::Place;
+use luck_support::{Place, waiting};
 use rustix::process::{Pid, Signal, kill_process};
 use screen::Screen;
 use shop::Lent;

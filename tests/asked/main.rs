@@ -11,6 +11,8 @@ mod proc;
 #[allow(dead_code, reason = "the runs that are killed use all of it")]
 mod shop;
 mod terminal;
+#[path = "../waiting/mod.rs"]
+mod waiting;
 
 use crate::{place::Place, shop::Shop, terminal::Terminal};
 

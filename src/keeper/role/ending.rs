@@ -2,7 +2,8 @@
 
 use super::KeeperError;
 use crate::{
-    journal::{RunDir, StateDir, StateError},
+    engine::Ended,
+    journal::{EnvironmentLock, RunDir, StateDir, StateError},
     model::{plan::Plan, time::Span},
     wire::{self, Server},
 };
@@ -31,13 +32,26 @@ pub(super) async fn tidy_closed(
     Ok(())
 }
 
+/// Gives the environment back. A run whose end is not on the disk is open for whoever comes next, and keeps it: they are told to
+/// recover first.
+pub(super) fn give_back(environment: EnvironmentLock, ended: &Ended) {
+    if ended.recorded {
+        environment.release();
+    }
+}
+
 /// Takes leave of the consoles, tidies up, and then dismisses the deadman, which leaves last: until here it ends a keeper that
 /// hangs, and tidies up in its place.
-pub(super) async fn leave(run: &RunDir, server: Option<Server>, dismiss: impl FnOnce()) {
+pub(super) async fn leave(run: &RunDir, server: Option<Server>, ended: &Ended, dismiss: impl FnOnce()) {
     if let Some(server) = server {
         server.close().await;
     }
-    if let Err(error) = tidy_up(run) {
+    let tidied = match ended.recorded {
+        true => tidy_up(run),
+        // Whoever recovers it once more needs its secrets.
+        false => run.forget_socket(),
+    };
+    if let Err(error) = tidied {
         tracing::error!(%error, "the run is over, and something of it is still in its directory");
     }
     dismiss();

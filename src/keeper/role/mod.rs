@@ -14,6 +14,7 @@ pub use error::KeeperError;
 use std::sync::Arc;
 
 use self::{
+    ending::give_back,
     held::{SoFar, take_locks},
     listening::Listening,
     tasks::Tasks,

@@ -12,7 +12,7 @@ use super::{
     signals::on_signals,
 };
 use crate::{
-    engine::Ask,
+    engine::{Ask, Ended},
     journal::{RunDir, StateDir},
     keeper::guardian,
     model::{event::Event, time::Span},
@@ -91,11 +91,11 @@ impl Tasks {
     }
 
     /// Ends them: consoles first, the deadman last.
-    pub async fn end(self, run: &RunDir, server: Option<Server>) {
+    pub async fn end(self, run: &RunDir, server: Option<Server>, ended: &Ended) {
         let dismiss = || {
             self.end.send_replace(true);
         };
-        leave(run, server, dismiss).await;
+        leave(run, server, ended, dismiss).await;
         let _ = self.guarding.await;
         for task in self.hearing {
             task.abort();

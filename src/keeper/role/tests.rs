@@ -6,10 +6,11 @@ use tempfile::TempDir;
 use tokio::sync::mpsc;
 
 use super::{
-    ending::{leave, tidy_up},
+    ending::{give_back, leave, tidy_up},
     *,
 };
 use crate::{
+    engine::Ended,
     journal::{self, Journal, story},
     model::{
         amount::Level,

@@ -15,7 +15,7 @@ use tokio::{
     sync::{Mutex, MutexGuard, OnceCell},
 };
 
-use crate::luck_support::waiting::Patience;
+use crate::waiting::Patience;
 
 /// Offsets of the part's ports from its first.
 const INSTANCES: [u16; 2] = [0, 1];
