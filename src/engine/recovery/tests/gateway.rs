@@ -257,7 +257,7 @@ async fn the_commands_by_hand_work_over_both_sockets() {
             .await
             .unwrap();
         let left = left_behind(&stage.scene).await;
-        assert_eq!(left[0].what.en(), "order-0 at the gateway: weight 7, Maint");
+        assert_eq!(left[0].what.en(), "order-0 at the gateway: weight 7, maint");
         type_by_hand(left[0].by_hand.as_deref().unwrap()).await;
         assert!(left_behind(&stage.scene).await.is_empty());
     }
