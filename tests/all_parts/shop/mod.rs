@@ -20,6 +20,7 @@ use crate::waiting::Patience;
 /// Offsets of the part's ports from its first.
 const INSTANCES: [u16; 2] = [0, 1];
 const RUNTIME_APIS: [u16; 2] = [2, 3];
+const PROMETHEUS: u16 = 6;
 const KAFKA: u16 = 10;
 const REDIS: [u16; 3] = [25, 26, 27];
 
@@ -113,6 +114,19 @@ impl Shop {
             self.breakers().await == ["CLOSED", "CLOSED"] && self.waiting().await < 10
         })
         .await;
+        self.until("both instances have been scraped for some seconds", async || {
+            self.scraped().await == 2
+        })
+        .await;
+    }
+
+    /// How many instances Prometheus has more than three samples of in the last ten seconds.
+    async fn scraped(&self) -> usize {
+        let query = "count_over_time(up%5B10s%5D)%20%3E%203";
+        let url = format!("http://{}/api/v1/query?query={query}", self.address(PROMETHEUS));
+        let answer = self.http.get(url).send().await.expect("an answer");
+        let answer: Value = serde_json::from_str(&answer.text().await.expect("text")).expect("JSON");
+        answer["data"]["result"].as_array().map_or(0, Vec::len)
     }
 
     /// A file of `parts/shop`, with this shop's ports.
