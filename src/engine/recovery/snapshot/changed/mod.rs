@@ -192,7 +192,7 @@ fn queue_stands(seen: &RetryQueueSeen) -> Said {
         false => said!("flowing", "放行中"),
     };
     let flow = match seen.rate {
-        Some(rate) => said!(flow; "{flow} at {rate}/s", "{flow} {rate}/s"),
+        Some(rate) => said!(flow; "{flow} at {rate}/s", "{flow}，速率 {rate}/s"),
         None => flow,
     };
     let quotas = seen.quotas.iter().map(|q| {
