@@ -40,6 +40,8 @@ sentence!(text, "text", "text_zh");
 sentence!(reason, "reason", "reason_zh");
 sentence!(before, "before", "before_zh");
 sentence!(now, "now", "now_zh");
+sentence!(found, "found", "found_zh");
+sentence!(detail, "detail", "detail_zh");
 
 /// Several sentences: their texts in each language in the same order.
 macro_rules! sentences {
@@ -78,28 +80,36 @@ sentences!(reasons, "reasons", "reasons_zh");
 sentences!(refused, "refused", "refused_zh");
 sentences!(cannot_arm, "cannot_arm", "cannot_arm_zh", default);
 
-/// `why` of something that may need none.
-pub(crate) mod why_if_any {
-    use super::*;
+/// A sentence of something that may need none.
+macro_rules! sentence_if_any {
+    ($name:ident, $en:literal, $zh:literal) => {
+        pub(crate) mod $name {
+            use super::*;
 
-    #[derive(Serialize, Deserialize)]
-    struct Record {
-        why: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        why_zh: Option<String>,
-    }
+            #[derive(Serialize, Deserialize)]
+            struct Record {
+                #[serde(rename = $en)]
+                en: Option<String>,
+                #[serde(rename = $zh, default, skip_serializing_if = "Option::is_none")]
+                zh: Option<String>,
+            }
 
-    pub(crate) fn serialize<S: Serializer>(said: &Option<Said>, to: S) -> Result<S::Ok, S::Error> {
-        let said = said.clone().map(Said::into_recorded);
-        let (why, why_zh) = said.map_or((None, None), |(why, zh)| (Some(why), zh));
-        Record { why, why_zh }.serialize(to)
-    }
+            pub(crate) fn serialize<S: Serializer>(said: &Option<Said>, to: S) -> Result<S::Ok, S::Error> {
+                let said = said.clone().map(Said::into_recorded);
+                let (en, zh) = said.map_or((None, None), |(en, zh)| (Some(en), zh));
+                Record { en, zh }.serialize(to)
+            }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Said>, D::Error> {
-        let Record { why, why_zh } = Record::deserialize(from)?;
-        Ok(why.map(|why| Said::recorded(why, why_zh)))
-    }
+            pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Said>, D::Error> {
+                let Record { en, zh } = Record::deserialize(from)?;
+                Ok(en.map(|en| Said::recorded(en, zh)))
+            }
+        }
+    };
 }
+
+sentence_if_any!(why_if_any, "why", "why_zh");
+sentence_if_any!(next_if_any, "next", "next_zh");
 
 /// A sentence of which the English text stands here, and the Chinese one elsewhere in the record.
 pub(crate) mod english_alone {

@@ -132,13 +132,14 @@ impl Word for StepState {
 
 /// Something that may still be there, with the way to remove it by hand.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "RecordedLeftover", into = "RecordedLeftover")]
 pub struct Leftover {
     /// The recovery step that could not finish it.
     pub step: StepId,
     /// What and where: `breaker coupon on order-5 (OPEN)`.
+    #[serde(flatten, with = "super::recorded::what")]
     pub what: Said,
     /// Why it could not be put back, or why that is not known.
+    #[serde(flatten, with = "super::recorded::why")]
     pub why: Said,
     /// A command that works when typed; where it would do more than a drill may, a look in a line of its own comes first.
     /// Never holds a secret.
@@ -164,48 +165,6 @@ impl Leftover {
         Self {
             certainty: Certainty::Unknown,
             ..Self::seen(step, what, why, by_hand)
-        }
-    }
-}
-
-/// A leftover in the journal and in JSON: the English texts under their own names, for tools.
-#[derive(Serialize, Deserialize)]
-struct RecordedLeftover {
-    step: StepId,
-    what: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    what_zh: Option<String>,
-    why: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    why_zh: Option<String>,
-    by_hand: Option<String>,
-    certainty: Certainty,
-}
-
-impl From<RecordedLeftover> for Leftover {
-    fn from(record: RecordedLeftover) -> Self {
-        Self {
-            step: record.step,
-            what: Said::recorded(record.what, record.what_zh),
-            why: Said::recorded(record.why, record.why_zh),
-            by_hand: record.by_hand,
-            certainty: record.certainty,
-        }
-    }
-}
-
-impl From<Leftover> for RecordedLeftover {
-    fn from(left: Leftover) -> Self {
-        let (what, what_zh) = left.what.into_recorded();
-        let (why, why_zh) = left.why.into_recorded();
-        Self {
-            step: left.step,
-            what,
-            what_zh,
-            why,
-            why_zh,
-            by_hand: left.by_hand,
-            certainty: left.certainty,
         }
     }
 }
@@ -266,51 +225,16 @@ impl Word for Recovered {
 
 /// A step of recovery as it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "RecordedReport", into = "RecordedReport")]
 pub struct StepReport {
     /// Which.
     pub step: StepId,
     /// How far.
     pub state: StepState,
     /// What was done or is waited for, in one line.
+    #[serde(flatten, with = "super::recorded::detail")]
     pub detail: Said,
     /// How long it has taken.
     pub took: Span,
-}
-
-/// A report in the journal and in JSON: the English text under its own name, for tools.
-#[derive(Serialize, Deserialize)]
-struct RecordedReport {
-    step: StepId,
-    state: StepState,
-    detail: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    detail_zh: Option<String>,
-    took: Span,
-}
-
-impl From<RecordedReport> for StepReport {
-    fn from(record: RecordedReport) -> Self {
-        Self {
-            step: record.step,
-            state: record.state,
-            detail: Said::recorded(record.detail, record.detail_zh),
-            took: record.took,
-        }
-    }
-}
-
-impl From<StepReport> for RecordedReport {
-    fn from(report: StepReport) -> Self {
-        let (detail, detail_zh) = report.detail.into_recorded();
-        Self {
-            step: report.step,
-            state: report.state,
-            detail,
-            detail_zh,
-            took: report.took,
-        }
-    }
 }
 
 #[cfg(test)]

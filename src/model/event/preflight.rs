@@ -6,60 +6,18 @@ use crate::model::{ids::InstanceName, said::Said};
 
 /// Something preflight looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "RecordedCheck", into = "RecordedCheck")]
 pub struct Check {
     /// What, in a few words.
+    #[serde(flatten, with = "crate::model::recorded::what")]
     pub what: Said,
     /// How it went.
     pub outcome: CheckOutcome,
     /// What was found.
+    #[serde(flatten, with = "crate::model::recorded::found")]
     pub found: Said,
     /// What to do about it.
+    #[serde(flatten, with = "crate::model::recorded::next_if_any")]
     pub next: Option<Said>,
-}
-
-/// A check in the journal and in JSON: the English texts under their own names, for tools.
-#[derive(Serialize, Deserialize)]
-struct RecordedCheck {
-    what: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    what_zh: Option<String>,
-    outcome: CheckOutcome,
-    found: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    found_zh: Option<String>,
-    next: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    next_zh: Option<String>,
-}
-
-impl From<RecordedCheck> for Check {
-    fn from(record: RecordedCheck) -> Self {
-        Self {
-            what: Said::recorded(record.what, record.what_zh),
-            outcome: record.outcome,
-            found: Said::recorded(record.found, record.found_zh),
-            next: record.next.map(|next| Said::recorded(next, record.next_zh)),
-        }
-    }
-}
-
-impl From<Check> for RecordedCheck {
-    fn from(check: Check) -> Self {
-        let (what, what_zh) = check.what.into_recorded();
-        let (found, found_zh) = check.found.into_recorded();
-        let next = check.next.map(Said::into_recorded);
-        let (next, next_zh) = next.map_or((None, None), |(next, zh)| (Some(next), zh));
-        Self {
-            what,
-            what_zh,
-            outcome: check.outcome,
-            found,
-            found_zh,
-            next,
-            next_zh,
-        }
-    }
 }
 
 /// How a check went.
