@@ -63,6 +63,7 @@ async fn calm(scene: &Scene, what: Said) -> Result<(), Said> {
 }
 
 /// How a stage went.
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Watched {
     /// The guard held for the whole time, with everything as set; or nobody is left for whom it would be held.
     Held,
@@ -118,16 +119,21 @@ impl Held {
     /// After each look: how the stage went, if it is over. A guard that is bad for more than one of its samples ends it; it never
     /// ends well on a bad one, nor on what is not as set or cannot be read.
     pub(super) fn outcome(&mut self, scene: &Scene, in_place: InPlace) -> Option<Watched> {
+        self.ends(scene.bus.bad_guard(), scene.plan.drill.guard.every, in_place)
+    }
+
+    /// `every` is the time between two samples of a guard.
+    fn ends(&mut self, bad: Option<Said>, every: Span, in_place: InPlace) -> Option<Watched> {
         if in_place == InPlace::NobodyLeft {
             return Some(Watched::Held);
         }
-        let Some(which) = scene.bus.bad_guard() else {
+        let Some(which) = bad else {
             self.bad_since = None;
             let is_over = in_place == InPlace::All && self.is_over();
             return is_over.then_some(Watched::Held);
         };
         let since = *self.bad_since.get_or_insert_with(Instant::now);
-        let is_bad = elapsed(since) > scene.plan.drill.guard.every || self.is_overdue();
+        let is_bad = elapsed(since) > every || self.is_overdue();
         is_bad.then_some(Watched::Bad(which))
     }
 
@@ -210,6 +216,23 @@ mod tests {
         held.seen("order-1");
         assert!(!held.is_lost("order-1"));
         assert!(held.is_lost("order-0"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stage_never_ends_well_on_what_is_not_as_set_nor_on_a_guard_that_is_bad() {
+        let (hold, every) = (Span::seconds(30), Span::seconds(10));
+        let mut held = Held::starting(hold, STEP);
+        assert_eq!(held.ends(None, every, InPlace::All), None, "not for its time yet");
+        tokio::time::advance(hold.into()).await;
+        assert_eq!(held.ends(None, every, InPlace::NotAll), None);
+        let bad = || Some(Said::from("order_success users"));
+        assert_eq!(held.ends(bad(), every, InPlace::All), None, "one bad sample");
+        assert_eq!(held.ends(None, every, InPlace::All), Some(Watched::Held));
+        assert_eq!(held.ends(bad(), every, InPlace::All), None, "bad anew");
+        tokio::time::advance((every + Span::seconds(1)).into()).await;
+        let ended = held.ends(bad(), every, InPlace::All);
+        assert_eq!(ended, Some(Watched::Bad("order_success users".into())));
+        assert_eq!(held.ends(bad(), every, InPlace::NobodyLeft), Some(Watched::Held));
     }
 
     #[tokio::test(start_paused = true)]
