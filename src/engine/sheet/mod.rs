@@ -10,4 +10,6 @@ mod ladder;
 pub(super) mod movers;
 pub(super) mod rejudge;
 pub(super) mod rows;
+#[cfg(test)]
+mod testing;
 pub(super) mod verdict;

@@ -69,13 +69,11 @@ mod tests {
     use super::*;
     use crate::{
         drill::schedule::Schedule,
-        engine::meters::collected::Collected,
+        engine::sheet::testing::doubled,
         model::{
             amount::{Basis, Bounds, Unit},
             dashboard::{Metric, MetricKind, Selector},
             drill::{Change, Drill, Expectation, Start},
-            event::Period,
-            sample::{Marks, Numbers, Window},
             snapshot::BaselineLevels,
             testing::{drill, step},
             text::Localized,
@@ -124,22 +122,7 @@ mod tests {
     /// A mean that doubles with the step.
     fn moved(drill: &Drill) -> Vec<String> {
         let query = Query::new(&MetricId::new("order_p99.mean").unwrap(), None);
-        let mut collected = Collected::default();
-        for (period, start, count, level) in
-            [(Period::Baseline, 0, 60, 0.2), (Period::Step(0), 60_000, 30, 0.4)]
-        {
-            collected.begin(period, start);
-            for index in 0..count {
-                let wave = 0.01 * ((index * 7 % 5) as f64 - 2.0);
-                let window = Window {
-                    index,
-                    start: start + index as i64 * 1000,
-                    numbers: Ok(Numbers::Gauge(level + wave)),
-                    marks: Marks::default(),
-                };
-                collected.push(period, &query, window);
-            }
-        }
+        let collected = doubled(&query);
         let bench = Bench {
             drill,
             schedule: &Schedule::of(drill).unwrap(),

@@ -204,56 +204,17 @@ impl Bench<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{
-        dashboard::{Metric, MetricKind},
-        drill::Start,
-        ids::MetricId,
-        sample::{Marks, Numbers, Window},
-        sheet::Verdict,
-        testing::{drill, step},
-        text::Localized,
+    use crate::{
+        engine::sheet::testing::{doubled, rises},
+        model::{ids::MetricId, sheet::Verdict},
     };
 
     /// A step of thirty windows under which what the query gives doubles.
     fn judged(promql: &str) -> (usize, Verdict) {
         let metric = MetricId::new("order_mean").unwrap();
-        let mut drill = drill(vec![step("a", 30, Start::InOrder, true)]);
-        drill.dashboard.metrics.push(Metric {
-            id: metric.clone(),
-            title: Localized::plain("mean"),
-            kind: MetricKind::Business,
-            unit: Unit::Seconds,
-            better: None,
-            read: Read::Promql { query: promql.into() },
-            of: Vec::new(),
-        });
-        drill.steps[0].expect.push(Expectation {
-            metric: metric.clone(),
-            scope: None,
-            change: Change::Rises(Bounds {
-                at_least: Some(0.1),
-                at_most: None,
-                basis: Basis::Absolute,
-            }),
-            otherwise: None,
-        });
+        let drill = rises(&metric, Read::Promql { query: promql.into() });
         let query = Query::new(&metric, None);
-        let mut collected = Collected::default();
-        for (period, start, count, level) in
-            [(Period::Baseline, 0, 60, 0.2), (Period::Step(0), 60_000, 30, 0.4)]
-        {
-            collected.begin(period, start);
-            for index in 0..count {
-                let wave = 0.01 * ((index * 7 % 5) as f64 - 2.0);
-                let window = Window {
-                    index,
-                    start: start + index as i64 * 1000,
-                    numbers: Ok(Numbers::Gauge(level + wave)),
-                    marks: Marks::default(),
-                };
-                collected.push(period, &query, window);
-            }
-        }
+        let collected = doubled(&query);
         let bench = Bench {
             drill: &drill,
             schedule: &Schedule::of(&drill).unwrap(),

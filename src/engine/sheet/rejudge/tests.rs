@@ -2,18 +2,16 @@
 
 use super::*;
 use crate::{
+    engine::sheet::testing::{doubles, rises},
     journal::story,
     model::{
-        amount::{Basis, Bounds, Unit},
-        dashboard::{Agg, Metric, MetricKind, Read, Selector},
-        drill::{Change, Expectation, Start},
+        dashboard::{Agg, Read, Selector},
         event::Hits,
         ids::{InstanceName, MetricId},
         plan::Purpose,
         said::Said,
-        sample::{Marks, Numbers, Query, Window},
-        testing::{drill, environment, plan, step},
-        text::Localized,
+        sample::Query,
+        testing::{environment, plan},
         undo::FaultIntent,
     },
 };
@@ -28,61 +26,29 @@ fn id() -> RowId {
 
 /// A step under which a mean rises by at least a tenth.
 fn planned() -> Plan {
-    let mut drill = drill(vec![step("a", 30, Start::InOrder, true)]);
-    drill.dashboard.metrics.push(Metric {
-        id: metric(),
-        title: Localized::plain("mean"),
-        kind: MetricKind::Business,
-        unit: Unit::Seconds,
-        better: None,
-        read: Read::Gauge {
-            selector: Selector {
-                name: "order_mean".into(),
-                matchers: Vec::new(),
-            },
-            agg: Agg::Avg,
+    let read = Read::Gauge {
+        selector: Selector {
+            name: "order_mean".into(),
+            matchers: Vec::new(),
         },
-        of: Vec::new(),
-    });
-    drill.steps[0].expect.push(Expectation {
-        metric: metric(),
-        scope: None,
-        change: Change::Rises(Bounds {
-            at_least: Some(0.1),
-            at_most: None,
-            basis: Basis::Absolute,
-        }),
-        otherwise: None,
-    });
-    plan(drill, environment(&[]))
+        agg: Agg::Avg,
+    };
+    plan(rises(&metric(), read), environment(&[]))
 }
 
 /// The record of a run in which the mean doubled and the fault was last read that many seconds after the start of its step of
 /// thirty; with what it said of the row at last.
 fn history(plan: &Plan, last_hits: u64, said: Option<(Verdict, &str)>) -> History {
     let mut bodies: Vec<(u64, Body)> = Vec::new();
-    let mut windows = |second, period, start: i64, count, level: f64| {
-        for index in 0..count {
-            let wave = 0.01 * ((index * 7 % 5) as f64 - 2.0);
-            let window = Window {
-                index,
-                start: start + index as i64 * 1000,
-                numbers: Ok(Numbers::Gauge(level + wave)),
-                marks: Marks::default(),
-            };
-            let query = Query::new(&metric(), None);
-            bodies.push((
-                second,
-                Body::Window {
-                    query,
-                    period,
-                    window,
-                },
-            ));
-        }
-    };
-    windows(60, Period::Baseline, 0, 60, 0.2);
-    windows(60, Period::Step(0), 60_000, 30, 0.4);
+    for (period, _, windows) in doubles() {
+        let query = Query::new(&metric(), None);
+        let body = |window| Body::Window {
+            query: query.clone(),
+            period,
+            window,
+        };
+        bodies.extend(windows.into_iter().map(|window| (60, body(window))));
+    }
     let name = plan.drill.steps[0].name.clone();
     let instance = InstanceName::new("order-0").unwrap();
     let fault = FaultId::new(&plan.run, &name, &instance, 0);
