@@ -23,7 +23,7 @@ use crate::{
 use super::{
     COMMIT, LOOK,
     beside::{Smallest, named},
-    word,
+    switch::word,
 };
 
 pub(in crate::engine::recovery::queues) async fn read_group(

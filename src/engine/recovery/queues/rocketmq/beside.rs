@@ -15,7 +15,10 @@ use crate::{
     },
 };
 
-use super::{COMMIT, GLANCE, Group, LOOK, Position};
+use super::{
+    COMMIT, Group, LOOK,
+    position::{GLANCE, Position},
+};
 
 /// The smallest backlog that was seen of each queue. A queue's consumer tells its offset every few seconds, each at a time of its own:
 /// what stands in a queue between two of these is not waiting.

@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-use super::{Group, Position, word};
+use super::{Group, position::Position, switch::word};
 
 impl Group<'_> {
     /// What is not as before at this position, and what somebody else has changed.

@@ -9,7 +9,7 @@ use crate::{
     model::said::Said,
 };
 
-use super::{AWAKE, COMMIT, Group, Position, Progress};
+use super::{AWAKE, COMMIT, Group, Progress, position::Position};
 
 /// How far, in seconds of its rate, the group may be ahead or behind before it is switched.
 const BAND: f64 = 3.0;

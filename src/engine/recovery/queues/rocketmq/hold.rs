@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-use super::{Group, LOOK, Position};
+use super::{Group, LOOK, position::Position};
 
 /// How much longer than the step a group may take to work off what its consumers have fetched.
 const FETCHED: Duration = Duration::from_secs(60);

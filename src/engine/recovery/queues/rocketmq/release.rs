@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-use super::{AWAKE, Group, LOOK, Position, duty::Duty};
+use super::{AWAKE, Group, LOOK, duty::Duty, position::Position};
 
 /// Between two looks at a switch that may still change: each reads all groups of the broker.
 const AGAIN: Duration = Duration::from_secs(1);
