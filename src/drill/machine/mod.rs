@@ -1,11 +1,11 @@
 //! The machine: phases as types, inputs in, effects out. Each file beside this one holds the ways out of one phase.
 
+mod before_faults;
 mod closing;
 mod effect;
 mod input;
 mod recovering;
 mod running;
-mod silent;
 #[cfg(test)]
 mod tests;
 
