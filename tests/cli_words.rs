@@ -1,10 +1,18 @@
 //! What the commands say about themselves, as people and shells read it.
 
-use std::process::{Command, Output};
+use std::{
+    fs::File,
+    io::pipe,
+    process::{Command, Output, Stdio},
+};
 
 use allclear::model::exit::Exit;
 
 fn allclear(args: &[&str]) -> Output {
+    allclear_to(args, Stdio::piped())
+}
+
+fn allclear_to(args: &[&str], out: impl Into<Stdio>) -> Output {
     let home = tempfile::tempdir().expect("a directory");
     Command::new(env!("CARGO_BIN_EXE_allclear"))
         .args(args)
@@ -12,8 +20,12 @@ fn allclear(args: &[&str]) -> Output {
         .env("HOME", home.path())
         .env("COLUMNS", "80")
         .current_dir(home.path())
-        .output()
-        .expect("it starts")
+        .stdin(Stdio::null())
+        .stdout(out)
+        .stderr(Stdio::piped())
+        .spawn()
+        .and_then(std::process::Child::wait_with_output)
+        .expect("it starts and ends")
 }
 
 fn said(args: &[&str]) -> String {
@@ -138,5 +150,43 @@ fn a_slip_of_the_hand_is_answered_with_the_way_on() {
         let err = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{args:?}: {err}");
         assert!(err.contains(way), "{args:?}: {err}");
+    }
+}
+
+const PRINTING: [&[&str]; 7] = [
+    &["list"],
+    &["list", "--json"],
+    &["runs"],
+    &["check", "coupon-slow"],
+    &["schema", "drill"],
+    &["completions", "bash"],
+    &["man"],
+];
+
+#[test]
+fn what_could_not_be_printed_is_not_taken_for_printed() {
+    for args in PRINTING {
+        let full = File::options()
+            .write(true)
+            .open("/dev/full")
+            .expect("a full disk");
+        let output = allclear_to(args, full);
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(6), "{args:?}: {err}");
+        assert!(
+            err.contains("standard output cannot be written: No space left on device"),
+            "{args:?}: {err}"
+        );
+    }
+}
+
+#[test]
+fn a_reader_that_has_read_enough_hears_no_complaint() {
+    for args in PRINTING {
+        let (reader, writer) = pipe().expect("a pipe");
+        drop(reader);
+        let output = allclear_to(args, writer);
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), &*err), (Some(6), ""), "{args:?}");
     }
 }

@@ -4,6 +4,7 @@ use super::{
     context::{Context, Loaded},
     error::{Failure, shown},
     options::{Check, Common},
+    print, say,
 };
 use crate::{
     model::{environment::Environment, exit::Exit},
@@ -39,7 +40,7 @@ fn check_one(
                 all: against,
             };
             if !json && against.errors() == 0 {
-                sound(asked, &loaded);
+                sound(asked, &loaded)?;
             }
             vec![loaded.warnings, against]
         }
@@ -50,19 +51,19 @@ fn check_one(
     for all in &found {
         if json {
             for one in &all.all {
-                println!("{}", one.to_json());
+                print::line(one.to_json())?;
             }
         } else {
-            eprint!("{}", shown(all));
+            say::err_text(shown(all));
         }
     }
     Ok(errors)
 }
 
-fn sound(asked: &str, loaded: &Loaded) {
+fn sound(asked: &str, loaded: &Loaded) -> Result<(), Failure> {
     let drill = &loaded.drill;
     let rows: usize = drill.steps.iter().map(|s| s.expect.len()).sum();
-    println!(
+    print::line(format_args!(
         "{asked}: {} — {} step(s), {rows} row(s), {} hypothesis(es), {} tripwire(s), targets {}",
         drill.name,
         drill.steps.len(),
@@ -75,5 +76,5 @@ fn sound(asked: &str, loaded: &Loaded) {
             .map(ToString::to_string)
             .collect::<Vec<_>>()
             .join(", ")
-    );
+    ))
 }

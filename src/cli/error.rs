@@ -1,5 +1,7 @@
 //! What went wrong with a command, and the exit code that says so.
 
+use std::io::{self, ErrorKind};
+
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
 use super::say;
@@ -16,6 +18,8 @@ pub enum Failure {
     Refused(String),
     /// Nobody knows how it ended.
     Lost(String),
+    /// What it was asked to print could not be written.
+    Unwritten(io::Error),
 }
 
 impl Failure {
@@ -34,6 +38,14 @@ impl Failure {
             Failure::Usage(text) => (text, Exit::Usage),
             Failure::Refused(text) => (text, Exit::Refused),
             Failure::Lost(text) => (text, Exit::Remains),
+            // Whoever read it has read enough, and knows.
+            Failure::Unwritten(error) if error.kind() == ErrorKind::BrokenPipe => return Exit::Undecided,
+            Failure::Unwritten(error) => {
+                say::err(format_args!(
+                    "allclear: standard output cannot be written: {error}; what is there is not the whole"
+                ));
+                return Exit::Undecided;
+            }
         };
         say::err(format_args!("allclear: {text}"));
         code
@@ -43,7 +55,7 @@ impl Failure {
 /// Diagnostics as a person reads them: colours only on a terminal that wants them.
 pub fn shown(all: &Diagnostics) -> String {
     let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty())
-        || !std::io::IsTerminal::is_terminal(&std::io::stderr());
+        || !io::IsTerminal::is_terminal(&io::stderr());
     let theme = if plain {
         GraphicalTheme::unicode_nocolor()
     } else {
@@ -59,8 +71,8 @@ pub fn shown(all: &Diagnostics) -> String {
     out
 }
 
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Self {
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
         Failure::Usage(error.to_string())
     }
 }

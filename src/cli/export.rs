@@ -6,6 +6,7 @@ use super::{
     context::{self, Context},
     error::Failure,
     options::{Common, Export},
+    print,
 };
 use crate::{
     model::exit::Exit,
@@ -26,10 +27,10 @@ pub fn export(common: &Common, args: &Export) -> Result<Exit, Failure> {
         .unwrap_or_default();
     let manifest =
         report::export(&dir, &Destination::of(&out), context.lang, &secrets).map_err(Failure::usage)?;
-    println!(
+    print::line(format_args!(
         "{}: {} files; `allclear verify {0}` checks them",
         out.display(),
         manifest.files.len()
-    );
+    ))?;
     Ok(Exit::Held)
 }

@@ -6,6 +6,7 @@ use super::{
     command,
     error::Failure,
     options::{Completions, Schema, SchemaFile},
+    print,
 };
 use crate::{
     model::exit::Exit,
@@ -18,10 +19,7 @@ pub fn schema(args: &Schema) -> Result<Exit, Failure> {
         SchemaFile::Dashboard => Kind::Dashboard,
         SchemaFile::Config => Kind::Config,
     };
-    println!(
-        "{}",
-        serde_json::to_string_pretty(&spec::schema(kind)).map_err(Failure::usage)?
-    );
+    print::line(serde_json::to_string_pretty(&spec::schema(kind)).map_err(Failure::usage)?)?;
     Ok(Exit::Held)
 }
 
@@ -31,12 +29,15 @@ pub fn completions(args: &Completions) -> Result<Exit, Failure> {
     let mut offered = clap::Command::new("allclear")
         .args(all.get_arguments().cloned())
         .subcommands(shown(&all).cloned());
-    clap_complete::generate(args.shell, &mut offered, "allclear", &mut io::stdout());
+    // Into memory first: the generator panics where it cannot write.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut offered, "allclear", &mut script);
+    print::bytes(&script)?;
     Ok(Exit::Held)
 }
 
 pub fn man() -> Result<Exit, Failure> {
-    io::stdout().write_all(&man_page()?)?;
+    print::bytes(&man_page()?)?;
     Ok(Exit::Held)
 }
 

@@ -6,7 +6,7 @@ use super::{
     context::Context,
     error::Failure,
     options::{Common, Judge},
-    replay,
+    print, replay,
 };
 use crate::{
     engine,
@@ -48,7 +48,7 @@ fn series(mut input: impl BufRead) -> Result<Exit, Failure> {
     loop {
         let batch = read_batch(&mut input)?;
         if batch.is_empty() {
-            out.flush()?;
+            out.flush().map_err(Failure::Unwritten)?;
             return Ok(worst);
         }
         for (line, judged) in batch.iter().zip(judge_all(&batch)) {
@@ -59,15 +59,16 @@ fn series(mut input: impl BufRead) -> Result<Exit, Failure> {
             match judged {
                 Ok((text, verdict)) => {
                     worst = worst.max(verdict.into());
-                    writeln!(out, "{text}")?;
+                    writeln!(out, "{text}").map_err(Failure::Unwritten)?;
                 }
                 Err(why) => {
                     worst = worst.max(Exit::Usage);
-                    writeln!(out, "{}", serde_json::json!({ "line": number, "error": why }))?;
+                    let error = serde_json::json!({ "line": number, "error": why });
+                    writeln!(out, "{error}").map_err(Failure::Unwritten)?;
                 }
             }
         }
-        out.flush()?;
+        out.flush().map_err(Failure::Unwritten)?;
     }
 }
 
@@ -128,10 +129,7 @@ fn again(common: &Common, args: &Judge) -> Result<Exit, Failure> {
         worst = worst.max(row.verdict.into());
         if args.json {
             let damage = &damage;
-            println!(
-                "{}",
-                serde_json::to_string(&JsonRow { row, damage }).map_err(Failure::usage)?
-            );
+            print::json(&JsonRow { row, damage })?;
             continue;
         }
         let step = &plan.drill.steps[row.row.step];
@@ -145,17 +143,17 @@ fn again(common: &Common, args: &Judge) -> Result<Exit, Failure> {
             Some(said) if said.verdict != row.verdict => format!("  (the run said {})", said.verdict),
             _ => String::new(),
         };
-        println!(
+        print::line(format_args!(
             "{} {}{scope}  {}  ({}){differs}",
             step.name,
             expectation.metric,
             row.verdict,
             row.reason.get(context.lang)
-        );
+        ))?;
     }
     if !args.json {
         for what in &damage {
-            println!("! not judged: {what}");
+            print::line(format_args!("! not judged: {what}"))?;
         }
     }
     Ok(worst)

@@ -6,7 +6,7 @@ use super::{
     context::Context,
     error::Failure,
     options::{Common, List},
-    shipped,
+    print, shipped,
 };
 use crate::model::exit::Exit;
 
@@ -34,21 +34,18 @@ pub fn list(common: &Common, args: &List) -> Result<Exit, Failure> {
     for one in &asked {
         // A broken file is a line of the list, not its end: `check` says what is wrong with it.
         match context.drill(one) {
-            Ok(loaded) if args.json => println!(
-                "{}",
-                serde_json::json!({
-                    "drill": loaded.drill.name, "title": loaded.drill.title, "from": one,
-                    "steps": loaded.drill.steps.len(), "dashboard": loaded.drill.dashboard.name,
-                })
-            ),
-            Ok(loaded) => println!(
+            Ok(loaded) if args.json => print::json(&serde_json::json!({
+                "drill": loaded.drill.name, "title": loaded.drill.title, "from": one,
+                "steps": loaded.drill.steps.len(), "dashboard": loaded.drill.dashboard.name,
+            })),
+            Ok(loaded) => print::line(format_args!(
                 "{:<22} {}",
                 loaded.drill.name.to_string(),
                 loaded.drill.title.get(context.lang)
-            ),
-            Err(_) if args.json => println!("{}", serde_json::json!({ "from": one, "broken": true })),
-            Err(_) => println!("{one:<22} has errors: allclear check {one}"),
-        }
+            )),
+            Err(_) if args.json => print::json(&serde_json::json!({ "from": one, "broken": true })),
+            Err(_) => print::line(format_args!("{one:<22} has errors: allclear check {one}")),
+        }?;
     }
     Ok(Exit::Held)
 }

@@ -1,9 +1,4 @@
 //! One file per command; wires everything.
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "what a command says is what it prints"
-)]
 
 mod attach;
 mod check;
@@ -21,6 +16,7 @@ mod link;
 mod list;
 mod options;
 mod owed;
+mod print;
 mod range;
 mod range_environment;
 mod recover;

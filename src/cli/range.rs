@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    io::{self, IsTerminal, Write},
+    io::{self, IsTerminal},
     path::Path,
     time::Duration,
 };
@@ -15,6 +15,7 @@ use tokio::{
 use super::{
     error::Failure,
     options::{Common, Range as Args, RangeAction, RangeStatus, RangeUp},
+    print,
 };
 use crate::{
     journal::{KeeperLock, RunDir},
@@ -62,26 +63,29 @@ fn up(args: &RangeUp) -> Result<Exit, Failure> {
 fn say(range: &Range, args: &RangeUp) -> Result<(), Failure> {
     let endpoints = range.endpoints();
     if args.json {
-        println!("{}", serde_json::to_string(endpoints).map_err(Failure::usage)?);
-        return Ok(io::stdout().flush()?);
+        print::json(endpoints)?;
+        return print::flush();
     }
     let weak: Vec<_> = args.weakness.iter().map(|w| w.name()).collect();
-    println!(
-        "the shop is open{}",
-        if weak.is_empty() {
-            String::new()
-        } else {
-            format!(", weak: {}", weak.join(", "))
-        }
-    );
-    println!("  orders and carts   http://{}", endpoints.gateway_http);
-    println!("  HAProxy runtime    {}", endpoints.gateway_runtime);
-    println!("  flags              {}", endpoints.redis);
+    let weak = match weak.is_empty() {
+        true => String::new(),
+        false => format!(", weak: {}", weak.join(", ")),
+    };
+    print::line(format_args!("the shop is open{weak}"))?;
+    print::line(format_args!(
+        "  orders and carts   http://{}",
+        endpoints.gateway_http
+    ))?;
+    print::line(format_args!("  HAProxy runtime    {}", endpoints.gateway_runtime))?;
+    print::line(format_args!("  flags              {}", endpoints.redis))?;
     for one in &endpoints.instances {
-        println!("  {:<18} http://{}/metrics", one.instance, one.address);
+        print::line(format_args!(
+            "  {:<18} http://{}/metrics",
+            one.instance, one.address
+        ))?;
     }
-    println!("now, in another terminal: allclear run coupon-slow   (Ctrl-C closes the shop)");
-    Ok(io::stdout().flush()?)
+    print::line("now, in another terminal: allclear run coupon-slow   (Ctrl-C closes the shop)")?;
+    print::flush()
 }
 
 async fn until_told(run: Option<&Path>) -> Result<(), Failure> {
@@ -147,6 +151,6 @@ fn status(args: &RangeStatus) -> Result<Exit, Failure> {
     } else {
         serde_json::to_string(&status)
     };
-    println!("{}", text.map_err(Failure::usage)?);
+    print::line(text.map_err(Failure::usage)?)?;
     Ok(Exit::Held)
 }

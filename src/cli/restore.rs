@@ -9,6 +9,7 @@ use super::{
     context::Context,
     error::Failure,
     options::{Common, Restore},
+    say,
     start::{self, Wanted},
     watch::{self, Look},
 };
@@ -34,7 +35,7 @@ pub fn restore(common: &Common, args: &Restore) -> Result<Exit, Failure> {
     // The playbook alone: no step is run, and no row is judged.
     loaded.drill.steps.clear();
     let environment = context.environment(args.env.as_deref())?;
-    eprint!("{}", super::error::shown(&loaded.warnings));
+    say::err_text(super::error::shown(&loaded.warnings));
     let mut look = Look::new(&context, common, args.looking.plain);
     look.owns = look.plain;
     let wanted = Wanted {
@@ -44,13 +45,13 @@ pub fn restore(common: &Common, args: &Restore) -> Result<Exit, Failure> {
     let ready = start::ready(&context, loaded, environment, wanted)?;
     let found = read(&ready.plan, &ready.secrets)?;
     for line in page(&ready.plan, &found, context.lang) {
-        println!("{line}");
+        say::out(line);
     }
     if args.dry_run {
         return Ok(Exit::Held);
     }
     if !args.yes && !agreed(context.lang)? {
-        println!("{}", context.lang.pick("nothing was changed", "未作任何改动"));
+        say::out(context.lang.pick("nothing was changed", "未作任何改动"));
         return Ok(Exit::Refused);
     }
     let started = ready.begin()?;
@@ -164,7 +165,8 @@ fn agreed(lang: Lang) -> Result<bool, Failure> {
             "nobody is there to be asked: say --yes to do it, or --dry-run to look".into(),
         ));
     }
-    print!("{} [y/N] ", lang.pick("Do it?", "执行?"));
+    // Nobody is asked what they cannot see.
+    write!(io::stdout(), "{} [y/N] ", lang.pick("Do it?", "执行?"))?;
     io::stdout().flush()?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;

@@ -4,6 +4,7 @@ use super::{
     context::Context,
     error::Failure,
     options::{Common, Run},
+    say,
     start::{self, Wanted},
     watch::{self, Look},
 };
@@ -25,7 +26,7 @@ fn with_purpose(common: &Common, args: &Run, purpose: Purpose) -> Result<Exit, F
         loaded.drill.baseline = baseline;
     }
     let environment = context.environment(args.env.as_deref())?;
-    eprint!("{}", super::error::shown(&loaded.warnings));
+    say::err_text(super::error::shown(&loaded.warnings));
     let mut look = Look::new(&context, common, args.looking.plain);
     look.owns = look.plain;
     let wanted = Wanted {

@@ -5,6 +5,7 @@ use super::{
     context::Context,
     error::Failure,
     options::{Common, Runs},
+    print,
 };
 use crate::{
     journal::RunSummary,
@@ -18,19 +19,16 @@ pub fn runs(common: &Common, args: &Runs) -> Result<Exit, Failure> {
     let context = Context::open(common)?;
     let runs = context.state()?.runs()?;
     if runs.is_empty() && !args.json {
-        println!(
-            "{}",
-            context.lang.pick(
-                "no runs yet: `allclear demo` makes one",
-                "还没有演练记录: `allclear demo` 会生成一次"
-            )
-        );
+        print::line(context.lang.pick(
+            "no runs yet: `allclear demo` makes one",
+            "还没有演练记录: `allclear demo` 会生成一次",
+        ))?;
     }
     for run in runs {
         if args.json {
-            println!("{}", json(&run));
+            print::json(&json(&run))?;
         } else {
-            println!("{}", line(&run, context.lang));
+            print::line(line(&run, context.lang))?;
         }
     }
     Ok(Exit::Held)

@@ -5,6 +5,7 @@ use super::{
     context::Context,
     error::Failure,
     options::{Common, Show},
+    print, say,
 };
 use crate::{
     journal::{self, RunDir},
@@ -27,7 +28,7 @@ pub fn show(common: &Common, args: &Show) -> Result<Exit, Failure> {
     let (run, dir) = context.state()?.find(&args.run)?;
     let view = view_of(&dir)?;
     if args.json {
-        println!("{}", serde_json::to_string(&view).map_err(Failure::usage)?);
+        print::json(&view)?;
         return Ok(Exit::Held);
     }
     let Some(header) = &view.header else {
@@ -35,11 +36,14 @@ pub fn show(common: &Common, args: &Show) -> Result<Exit, Failure> {
             "it was never opened; nothing was touched",
             "从未打开; 未触碰任何东西",
         );
-        println!("{} {run}: {words}", context.lang.pick("run", "演练"));
+        print::line(format_args!(
+            "{} {run}: {words}",
+            context.lang.pick("run", "演练")
+        ))?;
         return Ok(Exit::Held);
     };
     for line in page(&view, header, context.lang) {
-        println!("{line}");
+        print::line(line)?;
     }
     Ok(Exit::Held)
 }
@@ -48,7 +52,7 @@ pub fn show(common: &Common, args: &Show) -> Result<Exit, Failure> {
 pub fn view_of(dir: &RunDir) -> Result<RunView, Failure> {
     let history = journal::read(dir)?;
     for damage in &history.damage {
-        eprintln!("allclear: a record of the run is damaged: {damage}");
+        say::err(format_args!("allclear: a record of the run is damaged: {damage}"));
     }
     Ok(RunView::of(&history.events))
 }
