@@ -1,5 +1,7 @@
 //! `recover`: put everything back, from any terminal. Needs nothing but the run's own record.
 
+use futures::future::join_all;
+
 use super::{
     context,
     error::Failure,
@@ -27,17 +29,22 @@ pub fn recover(common: &Common, args: &Recover) -> Result<Exit, Failure> {
         ));
         return Ok(Exit::Held);
     }
-    // One run that cannot be recovered must not keep the others from it.
-    let codes = runs
-        .into_iter()
-        .map(|(run, dir)| match recover_one(common, &state, &run, &dir) {
-            Ok(code) => code,
-            Err(failure) => {
-                failure.report();
-                Exit::Remains
-            }
-        });
-    Ok(Exit::worst(codes))
+    let look = Look {
+        plain: true,
+        read_only: false,
+        owns: false,
+        coach: false,
+        lang: common.lang(),
+        coloured: false,
+    };
+    // All are put back at once, and looked at one after another: a run that cannot be recovered, or whose lines nobody reads,
+    // keeps no other from it.
+    let begun = super::runtime()?.block_on(join_all(runs.iter().map(|(run, dir)| begin(&state, run, dir))));
+    let exits = runs
+        .iter()
+        .zip(begun)
+        .map(|((run, dir), begun)| end(begun, run, dir, look));
+    Ok(Exit::worst(exits))
 }
 
 /// Runs that are not over: those with a keeper, and those that a keeper has left.
@@ -54,30 +61,44 @@ fn open_runs(state: &StateDir) -> Result<Vec<(RunId, RunDir)>, Failure> {
         .collect())
 }
 
-fn recover_one(common: &Common, state: &StateDir, run: &RunId, dir: &RunDir) -> Result<Exit, Failure> {
+/// Where a run's recovery is after it was asked for.
+enum Begun {
+    /// It was over before.
+    Over(Exit),
+    /// A keeper puts everything back.
+    Going,
+}
+
+async fn begin(state: &StateDir, run: &RunId, dir: &RunDir) -> Result<Begun, Failure> {
     let history = journal::without_readings(dir)?;
     if let Some(outcome) = journal::facts(&history.events).closed {
         say::out(format_args!(
             "run {run} is over: {}; nothing was changed",
             said(&outcome)
         ));
-        return Ok(is_put_back(&outcome));
+        return Ok(Begun::Over(is_put_back(&outcome)));
     }
-    super::runtime()?.block_on(set_going(state, run, dir))?;
-    let look = Look {
-        plain: true,
-        read_only: false,
-        owns: false,
-        coach: false,
-        lang: common.lang(),
-        coloured: false,
+    set_going(state, run, dir).await?;
+    Ok(Begun::Going)
+}
+
+/// Looks at a run until it is over.
+fn end(begun: Result<Begun, Failure>, run: &RunId, dir: &RunDir, look: Look) -> Exit {
+    let seen = match begun {
+        Ok(Begun::Over(exit)) => return exit,
+        Ok(Begun::Going) => watch::watch(dir, run, look),
+        Err(failure) => Err(failure),
     };
-    match watch::watch(dir, run, look)? {
-        Seen::Over(outcome) => Ok(is_put_back(&outcome)),
+    match seen {
+        Ok(Seen::Over(outcome)) => is_put_back(&outcome),
         // Its keeper goes on, and nobody here has seen it end.
-        Seen::Left | Seen::TornAway => {
+        Ok(Seen::Left | Seen::TornAway) => {
             watch::is_not_over(run);
-            Ok(Exit::Remains)
+            Exit::Remains
+        }
+        Err(failure) => {
+            failure.report();
+            Exit::Remains
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe},
+    path::PathBuf,
     process::{Command, Stdio},
     time::Duration,
 };
@@ -11,7 +12,11 @@ use allclear::{
     journal::{KeeperLock, RunDir},
     model::{ids::RunId, time::Span},
 };
-use rustix::process::Signal;
+use rustix::{
+    fs::{OFlags, fcntl_getfl, fcntl_setfl},
+    process::Signal,
+};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::{
@@ -177,4 +182,53 @@ async fn recover_puts_everything_back_although_nothing_can_be_said_of_it() {
     assert_eq!(status.code(), Some(4));
     run.ends().await;
     run.assert_nothing_left(&shop, "recovered in silence").await;
+}
+
+/// Moves what `run` has left to where another run was left, as a run on another environment.
+fn left_beside(other: &Run, run: &Run) -> PathBuf {
+    let to = other.place.state().join("runs").join(run.id());
+    fs::rename(run.dir().expect("a run"), &to).expect("moved");
+    let plan = fs::read_to_string(to.join("plan.json")).expect("a plan");
+    let mut plan: Value = serde_json::from_str(&plan).expect("JSON");
+    plan["environment"]["name"] = "the-other-shop".into();
+    fs::write(to.join("plan.json"), plan.to_string()).expect("written");
+    to
+}
+
+/// A pipe that takes not one byte more. Its reader must live, and reads nothing.
+fn full_pipe() -> (PipeReader, PipeWriter) {
+    let (reader, mut writer) = pipe().expect("a pipe");
+    let flags = fcntl_getfl(&writer).expect("flags");
+    fcntl_setfl(&writer, flags | OFlags::NONBLOCK).expect("set");
+    while writer.write(&[b'.'; 4096]).is_ok() {}
+    while writer.write(b".").is_ok() {}
+    fcntl_setfl(&writer, flags).expect("set");
+    (reader, writer)
+}
+
+#[tokio::test]
+async fn all_runs_are_put_back_at_once_though_nobody_reads_a_word_of_it() {
+    let (shop, other) = tokio::join!(Shop::open(), Shop::open());
+    let run = both_killed(&shop, "10m").await;
+    let second = both_killed(&other, "10m").await;
+    let moved = left_beside(&run, &second);
+    let (_reader, writer) = full_pipe();
+    let mut command = run.place.allclear(&shop, &["recover"]);
+    let mut recover = command.stdout(writer).spawn().expect("recover");
+    run.ends().await;
+    run.assert_nothing_left(&shop, "unread").await;
+    until("the second run is over", async || {
+        let journal = fs::read_to_string(moved.join("journal.jsonl")).unwrap_or_default();
+        journal.contains("\"closed\"")
+    })
+    .await;
+    assert_eq!(other.left().await, Vec::<String>::new());
+    let asked = tokio::task::spawn_blocking(move || recover.wait());
+    let asked = tokio::time::timeout(Duration::from_secs(60), asked).await;
+    let code = asked
+        .expect("it waits for no reader")
+        .expect("a thread")
+        .expect("a child")
+        .code();
+    assert_eq!(code, Some(0));
 }
