@@ -16,7 +16,7 @@ use std::{
 
 use allclear::{
     console::{Ask, Colour, Incoming, Link, Options, run},
-    model::{text::Lang, time::Moment},
+    model::{said::Said, text::Lang, time::Moment},
 };
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use rustix::process::{Pid, Signal, kill_process};
@@ -70,9 +70,9 @@ impl Link for Keeper {
         }
     }
 
-    async fn send(&mut self, ask: Ask) -> Result<(), String> {
+    async fn send(&mut self, ask: Ask) -> Result<(), Said> {
         self.asked.push(ask);
-        Err(format!("asked {}", self.asked.len()))
+        Err(Said::as_it_is(format!("asked {}", self.asked.len())))
     }
 }
 

@@ -9,7 +9,11 @@ use crate::{
     console::{Ask, Incoming, Link},
     journal::{self, RunDir},
     keeper::{NEXT_KEEPER, TRY_AGAIN},
-    model::{event::Body, time::Span},
+    model::{
+        event::Body,
+        said::{Said, said},
+        time::Span,
+    },
     view::RunView,
     wire::{Attach, Client, FromKeeper, ToKeeper, WireError},
 };
@@ -82,14 +86,15 @@ impl KeeperLink {
         Some(view)
     }
 
-    fn lost(&mut self, why: String) -> Option<Incoming> {
+    fn lost(&mut self, error: &WireError) -> Option<Incoming> {
         self.client = None;
         self.lost_at.get_or_insert_with(Instant::now);
         if self.said_lost {
             return None;
         }
         self.said_lost = true;
-        Some(Incoming::Lost(why))
+        let how = said!("looking for the next one", "正在寻找继任者");
+        Some(Incoming::Lost(how.and(&error.said())))
     }
 }
 
@@ -120,8 +125,11 @@ impl Link for KeeperLink {
                         let since = *self.lost_at.get_or_insert_with(Instant::now);
                         if Span::from(since.elapsed()) > NEXT_KEEPER {
                             self.over = true;
-                            let how = "no keeper answers: `allclear recover` puts everything back";
-                            return Some(Incoming::Lost(format!("{how}; {error}")));
+                            let how = said!(
+                                "no keeper answers; `allclear recover` puts everything back",
+                                "没有守护进程应答；`allclear recover` 恢复一切"
+                            );
+                            return Some(Incoming::Lost(how.and(&error.said())));
                         }
                         sleep(TRY_AGAIN.into()).await;
                     }
@@ -142,22 +150,23 @@ impl Link for KeeperLink {
                 // It can be asked for a recovery all the same.
                 Ok(FromKeeper::Refused { why }) if !self.shown => {
                     self.shown = true;
-                    return Some(Incoming::Lost(format!(
-                        "how the run stands cannot be shown: {why}"
+                    return Some(Incoming::Lost(said!(
+                        "its state cannot be shown; {why}",
+                        "无法显示演练状态；{why}"
                     )));
                 }
                 Ok(FromKeeper::Refused { why }) => tracing::debug!(%why, "refused"),
                 Ok(FromKeeper::Bye { .. }) => self.client = None,
                 Err(error) => {
-                    if let Some(said) = self.lost(error.to_string()) {
-                        return Some(said);
+                    if let Some(lost) = self.lost(&error) {
+                        return Some(lost);
                     }
                 }
             }
         }
     }
 
-    async fn send(&mut self, ask: Ask) -> Result<(), String> {
+    async fn send(&mut self, ask: Ask) -> Result<(), Said> {
         let by = self.attach.who.clone();
         let ask = match ask {
             Ask::Recover => ToKeeper::Recover { by },
@@ -168,8 +177,11 @@ impl Link for KeeperLink {
             Ask::Note(text) => ToKeeper::Note { by, text },
         };
         match &mut self.client {
-            Some(client) => client.outgoing.send(&ask).await.map_err(|e| e.to_string()),
-            None => Err("no keeper is connected; one is being looked for".into()),
+            Some(client) => client.outgoing.send(&ask).await.map_err(|e| e.said()),
+            None => Err(said!(
+                "no keeper is connected; one is being looked for",
+                "尚未连上守护进程；正在寻找"
+            )),
         }
     }
 }
@@ -179,7 +191,7 @@ mod tests {
     use super::*;
     use crate::{
         journal::{Journal, StateDir, story},
-        model::secret::Secrets,
+        model::{secret::Secrets, text::Lang},
     };
 
     #[tokio::test]
@@ -222,7 +234,7 @@ mod tests {
                 let Some(Incoming::Lost(why)) = said else {
                     panic!("{said:?}");
                 };
-                assert!(why.starts_with("no keeper answers"), "{why}");
+                assert!(why.get(Lang::En).starts_with("no keeper answers;"), "{why:?}");
                 return;
             }
         }
@@ -245,7 +257,7 @@ mod tests {
         let Some(Incoming::Lost(why)) = link.next().await else {
             panic!("nothing was said");
         };
-        assert!(why.contains("too many bytes"), "{why}");
+        assert!(why.get(Lang::En).contains("too many bytes"), "{why:?}");
         link.send(Ask::Recover).await.unwrap();
         let heard = keeper.join().unwrap();
         assert!(heard.contains("recover"), "{heard}");

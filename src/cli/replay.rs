@@ -8,12 +8,17 @@ use super::{
     context::Context,
     error::Failure,
     options::{Common, Replay},
-    watch::{self, Look},
+    watch::{self, Look, Seen},
 };
 use crate::{
     console::{Ask, Incoming, Link},
     journal::{self, RunDir},
-    model::{event::Event, exit::Exit, time::Moment},
+    model::{
+        event::Event,
+        exit::Exit,
+        said::{Said, said},
+        time::Moment,
+    },
     report::OpenBundle,
 };
 
@@ -32,8 +37,10 @@ pub fn replay(common: &Common, args: &Replay) -> Result<Exit, Failure> {
     };
     let link = Recording::new(history.events, args.speed);
     match watch::shown(&super::runtime()?, link, look) {
+        // Whoever reads it has gone before its end, or its last lines could not be written.
+        Ok(Seen::TornAway) => Ok(Exit::Undecided),
         // A record may end in mid-run: it was played to its end all the same.
-        Ok(_) | Err(Failure::Lost(_)) => Ok(Exit::Held),
+        Ok(Seen::Over(_) | Seen::Left) | Err(Failure::Lost(_)) => Ok(Exit::Held),
         Err(failure) => Err(failure),
     }
 }
@@ -114,7 +121,10 @@ impl Link for Recording {
         Some(Incoming::Event(Box::new(event)))
     }
 
-    async fn send(&mut self, _: Ask) -> Result<(), String> {
-        Err("this is a replay: nothing can be asked of it".into())
+    async fn send(&mut self, _: Ask) -> Result<(), Said> {
+        Err(said!(
+            "this is a replay: nothing can be asked of it",
+            "这是回放：无法向它请求任何事"
+        ))
     }
 }

@@ -19,7 +19,7 @@ use crate::{
     },
     journal::{Clock, KeeperLock, RunDir},
     keeper,
-    model::{event::Outcome, exit::Exit, ids::RunId, text::Lang, time::Moment},
+    model::{event::Outcome, exit::Exit, ids::RunId, said::Said, text::Lang, time::Moment},
 };
 
 /// How a run is looked at.
@@ -123,7 +123,7 @@ pub fn shown(runtime: &Runtime, link: impl Link, look: Look) -> Result<Seen, Fai
             PlainEnd::Ended { outcome, .. } => Ok(Seen::Over(outcome)),
             // There is no key here.
             PlainEnd::Left => Ok(Seen::TornAway),
-            PlainEnd::Lost(why) => Err(Failure::Lost(why)),
+            PlainEnd::Lost(why) => Err(lost(&why, look.lang)),
         };
     }
     let options = Options {
@@ -142,12 +142,16 @@ pub fn shown(runtime: &Runtime, link: impl Link, look: Look) -> Result<Seen, Fai
         Ok(End::Ended(outcome)) => Ok(Seen::Over(outcome)),
         Ok(End::Left) => Ok(Seen::Left),
         Ok(End::TornAway) => Ok(Seen::TornAway),
-        Ok(End::Lost(why)) => Err(Failure::Lost(why)),
+        Ok(End::Lost(why)) => Err(lost(&why, look.lang)),
         Err(error) => {
             say::err(format_args!("allclear: the terminal cannot be used: {error}"));
             Ok(Seen::TornAway)
         }
     }
+}
+
+fn lost(why: &Said, lang: Lang) -> Failure {
+    Failure::Lost(why.get(lang).to_owned())
 }
 
 /// The exit code of what was seen, with a word about where the run goes on. Undecided rows are forgiven if that was asked.

@@ -26,6 +26,7 @@ pub use tui::{drive, run};
 use crate::{
     model::{
         event::{Event, Outcome},
+        said::Said,
         text::Lang,
         time::{Moment, Span},
     },
@@ -41,7 +42,7 @@ pub trait Link: Send {
     ///
     /// # Errors
     /// Why it could not be sent. Nothing is known then about whether the keeper heard it.
-    fn send(&mut self, ask: Ask) -> impl Future<Output = Result<(), String>> + Send;
+    fn send(&mut self, ask: Ask) -> impl Future<Output = Result<(), Said>> + Send;
 }
 
 /// What comes from the keeper.
@@ -51,8 +52,9 @@ pub enum Incoming {
     State(Box<RunView>),
     /// What has just happened.
     Event(Box<Event>),
-    /// The keeper cannot be reached, and why. Another may come: a new state follows then.
-    Lost(String),
+    /// The keeper cannot be reached, and why: the first clause is all that a screen has room for. Another may come: a new state
+    /// follows then.
+    Lost(Said),
 }
 
 /// What a console may ask of the keeper.
@@ -111,7 +113,7 @@ pub enum End {
     /// The run is over.
     Ended(Outcome),
     /// The keeper went away for good without an outcome, and why.
-    Lost(String),
+    Lost(Said),
 }
 
 /// A screen of the run as plain text, `height` lines of at most `width` cells, without colours: for documents and tests.

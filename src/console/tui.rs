@@ -11,7 +11,7 @@ use tokio::{
 };
 
 use super::{App, Ask, Effect, End, Incoming, Link, Options, terminal::Screen};
-use crate::view::RunView;
+use crate::{model::said::said, view::RunView};
 
 /// The shortest time between two frames.
 const FRAME: Duration = Duration::from_millis(50);
@@ -92,7 +92,7 @@ where
                     Some(incoming) => app.receive(incoming),
                     // Why it went away is worth more than that it did.
                     None if app.lost().is_some() => {}
-                    None => app.receive(Incoming::Lost("gone".to_owned())),
+                    None => app.receive(Incoming::Lost(said!("gone", "已离开"))),
                 }
                 true
             }
@@ -113,7 +113,10 @@ async fn ask_keeper<L: Link>(link: &mut L, app: &mut App, ask: Ask) {
     match timeout(SEND, link.send(ask)).await {
         Ok(Ok(())) => {}
         Ok(Err(why)) => app.not_sent(&why),
-        Err(_) => app.not_sent("the keeper did not take it within 1s"),
+        Err(_) => app.not_sent(&said!(
+            "the keeper did not take it within 1s",
+            "守护进程 1s 内未接收"
+        )),
     }
 }
 
@@ -133,7 +136,7 @@ where
 fn end(app: &App, goes_on: End) -> End {
     match (&app.view().outcome, app.lost()) {
         (Some(outcome), _) => End::Ended(outcome.clone()),
-        (None, Some(why)) => End::Lost(why.to_owned()),
+        (None, Some(why)) => End::Lost(why.clone()),
         (None, None) => goes_on,
     }
 }

@@ -2,6 +2,8 @@
 
 use std::{io, path::PathBuf};
 
+use crate::model::said::Said;
+
 /// Why the wire failed.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
@@ -85,4 +87,50 @@ pub enum WireError {
     /// Reading from or writing to a connection failed.
     #[error("the connection broke: {0}; `allclear attach` connects again")]
     Broken(#[from] io::Error),
+}
+
+impl WireError {
+    /// The same in both languages: a console tells it to whoever sits before it.
+    pub fn said(&self) -> Said {
+        Said::new(self.to_string(), self.zh())
+    }
+
+    fn zh(&self) -> String {
+        match self {
+            WireError::NobodyThere { path } => format!(
+                "{} 上没有守护进程：演练已结束，或守护进程已死 (`allclear recover RUN` 接着恢复)",
+                path.display()
+            ),
+            WireError::InUse { path } => {
+                format!("{} 上已有另一守护进程：请先连接或恢复它的演练", path.display())
+            }
+            WireError::NotOurs { path, why } => format!(
+                "{} 不可信：{why}；请删除它，或把 XDG_RUNTIME_DIR 设为您自己的目录",
+                path.display()
+            ),
+            WireError::Stranger { uid } => {
+                format!("对端属于 uid {uid}，不是您，不与其通信：请以启动演练的用户连接")
+            }
+            WireError::PathTooLong { path } => format!(
+                "{} 作为套接字路径过长：请把 XDG_RUNTIME_DIR 设为较短的路径",
+                path.display()
+            ),
+            WireError::TooLong { max } => {
+                format!("一行超过 {max} 字节：对端不是 allclear 或版本不同；请用启动演练的那个版本")
+            }
+            WireError::Unreadable { why } => format!("有一行无法理解：{why}；若对端版本不同，请用该版本"),
+            WireError::Lost => {
+                "与守护进程的连接已断：它已死，或其机器将死；`allclear attach` 可找到继任者".to_owned()
+            }
+            WireError::Silent { path, seconds } => format!(
+                "{} 上的守护进程 {seconds} s 内未应答：它已挂起，将由替补守护接管",
+                path.display()
+            ),
+            WireError::Io { doing, path, source } => format!(
+                "无法 {doing} {}：{source}；请检查目录，或把 XDG_RUNTIME_DIR 设为您自己的目录",
+                path.display()
+            ),
+            WireError::Broken(why) => format!("连接断开：{why}；`allclear attach` 重新连接"),
+        }
+    }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use allclear::{
     console::{App, Ask, End, Incoming, Link, Options, buffer_text, drive},
-    model::time::Moment,
+    model::{said::Said, time::Moment},
     view::RunView,
 };
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers};
@@ -33,11 +33,11 @@ impl Link for Scripted {
         self.says.recv().await
     }
 
-    async fn send(&mut self, ask: Ask) -> Result<(), String> {
+    async fn send(&mut self, ask: Ask) -> Result<(), Said> {
         if self.hangs {
             std::future::pending::<()>().await;
         }
-        self.asked.send(ask).map_err(|e| e.to_string())
+        self.asked.send(ask).map_err(|e| Said::as_it_is(e.to_string()))
     }
 }
 
@@ -168,11 +168,11 @@ async fn why_a_keeper_is_lost_is_still_said_when_no_other_comes() {
     let stage = stage(&Story::running());
     stage
         .say
-        .send(Incoming::Lost("no keeper answers".into()))
+        .send(Incoming::Lost(Said::as_it_is("no keeper answers; recover it")))
         .unwrap();
     drop(stage.say);
     let (end, screen) = run(stage.link, slowly(typed("14q")), std::future::pending()).await;
-    assert_eq!(end, End::Lost("no keeper answers".into()));
+    assert_eq!(end, End::Lost(Said::as_it_is("no keeper answers; recover it")));
     assert!(screen.contains("NO KEEPER: no keeper answers"), "{screen}");
 }
 

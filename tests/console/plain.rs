@@ -163,9 +163,9 @@ impl Link for Scripted {
         (!queue.is_empty()).then(|| Incoming::Event(Box::new(queue.remove(0))))
     }
 
-    async fn send(&mut self, ask: Ask) -> Result<(), String> {
+    async fn send(&mut self, ask: Ask) -> Result<(), Said> {
         self.recovering |= matches!(ask, Ask::Recover | Ask::Interrupt { .. });
-        self.asked.send(ask).map_err(|e| e.to_string())
+        self.asked.send(ask).map_err(|e| Said::as_it_is(e.to_string()))
     }
 }
 

@@ -14,6 +14,7 @@ use crate::{
     model::{
         event::Body,
         phase::{Cause, Phase},
+        said::Said,
         text::harmless,
         time::{Moment, Span},
     },
@@ -55,7 +56,7 @@ pub(crate) struct Ui {
     /// Ctrl-C was pressed: the next one leaves.
     interrupted: bool,
     /// The keeper cannot be reached, and why.
-    pub(crate) lost: Option<String>,
+    pub(crate) lost: Option<Said>,
 }
 
 /// Something to tell the person at the keyboard.
@@ -68,7 +69,7 @@ pub(crate) enum Message {
     NoteSent,
     ExtensionAsked,
     NotInBaseline,
-    NotSent(String),
+    NotSent(Said),
 }
 
 /// The console of one run.
@@ -100,8 +101,8 @@ impl App {
     }
 
     /// Why the keeper cannot be reached, if it cannot.
-    pub(crate) fn lost(&self) -> Option<&str> {
-        self.ui.lost.as_deref()
+    pub(crate) fn lost(&self) -> Option<&Said> {
+        self.ui.lost.as_ref()
     }
 
     /// Shows a screen from its beginning.
@@ -134,7 +135,7 @@ impl App {
             }
             // The run is over: a keeper that goes away then is not missed.
             Incoming::Lost(_) if self.view.outcome.is_some() => {}
-            Incoming::Lost(why) => self.ui.lost = Some(harmless(&why, MAX_TEXT)),
+            Incoming::Lost(why) => self.ui.lost = Some(shown(&why)),
         }
     }
 
@@ -161,8 +162,8 @@ impl App {
     }
 
     /// Takes in that something could not be sent.
-    pub fn not_sent(&mut self, why: &str) {
-        self.ui.message = Some(Message::NotSent(harmless(why, MAX_TEXT)));
+    pub fn not_sent(&mut self, why: &Said) {
+        self.ui.message = Some(Message::NotSent(shown(why)));
     }
 
     /// Draws the whole frame as of `now`.
@@ -185,4 +186,9 @@ impl App {
         self.draw(&mut buffer, now);
         buffer
     }
+}
+
+/// What comes from outside, as it may stand on a screen.
+fn shown(why: &Said) -> Said {
+    why.map(|text| harmless(text, MAX_TEXT))
 }

@@ -66,7 +66,10 @@ impl<W: Write> Plain<W> {
                 self.view.apply(&event);
                 self.journal_since(known)?;
             }
-            Incoming::Lost(why) => self.say(&format!("{}: {why}", self.t("keeper lost", "守护进程丢失")))?,
+            Incoming::Lost(why) => {
+                let (lost, why) = (self.t("keeper lost", "守护进程丢失"), why.get(self.options.lang));
+                self.say(&format!("{lost}: {why}"))?;
+            }
         }
         let now = self.view.phase.phase;
         // At the end there is nothing to put back any more, and the last words follow.

@@ -18,7 +18,12 @@ use tokio::{
 pub use self::lines::Plain;
 use self::outlet::Outlet;
 use super::{Ask, Incoming, Link};
-use crate::model::{event::Outcome, text::Lang, time::Moment};
+use crate::model::{
+    event::Outcome,
+    said::{Said, said},
+    text::Lang,
+    time::Moment,
+};
 
 /// How often a line says how far the run is.
 const PROGRESS: Duration = Duration::from_secs(10);
@@ -53,7 +58,7 @@ pub enum PlainEnd {
     /// The console was left, by a signal or by whoever read it; the run goes on, or goes on recovering.
     Left,
     /// The keeper went away for good without an outcome, and why.
-    Lost(String),
+    Lost(Said),
 }
 
 /// Reports the run to `out` until it is over. SIGINT, SIGTERM and SIGHUP mean recover if the run is this console's own,
@@ -127,7 +132,7 @@ where
                 let what = plain.t("recovering; a second signal leaves", "开始恢复; 再次收到信号则离开");
                 match asked {
                     Ok(Ok(())) => plain.say(&format!("{name}: {what}")),
-                    Ok(Err(why)) => plain.say(&format!("{name}: {why}")),
+                    Ok(Err(why)) => plain.say(&format!("{name}: {}", why.get(options.lang))),
                     Err(_) => Ok(()),
                 }
             }
@@ -137,8 +142,8 @@ where
             }
             incoming = link.next() => match incoming {
                 None => {
-                    let why = lost.unwrap_or_else(|| "the keeper closed the connection".to_owned());
-                    return PlainEnd::Lost(why);
+                    let closed = || said!("the keeper closed the connection", "守护进程关闭了连接");
+                    return PlainEnd::Lost(lost.unwrap_or_else(closed));
                 }
                 Some(incoming) => {
                     lost = match &incoming {

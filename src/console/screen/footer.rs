@@ -75,7 +75,7 @@ pub(super) fn message(scene: &Scene<'_>) -> Option<(Role, String)> {
         Message::NotInBaseline => ("only the baseline can be extended", "只有静默观察可以延长"),
         Message::NotSent(why) => {
             let words = scene.t("NOT SENT:", "未发出:");
-            return Some((Role::Look, format!("{words} {why}")));
+            return Some((Role::Look, format!("{words} {}", why.get(scene.lang()))));
         }
     };
     Some((Role::Plain, scene.t(en, zh).to_owned()))

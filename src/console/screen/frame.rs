@@ -243,13 +243,8 @@ pub(crate) fn live(scene: &Scene<'_>) -> Strip {
 
 /// What must be seen from every screen: that the keeper is gone, or a guard that does not hold.
 fn guard(scene: &Scene<'_>) -> Strip {
-    if let Some(why) = &scene.ui.lost {
-        let why = cut(why, 24);
-        return Strip::of(
-            Role::Look,
-            format!("{} {why}", scene.t("NO KEEPER:", "无守护进程:")),
-        )
-        .gap(1);
+    if let Some(lost) = lost(scene) {
+        return lost.gap(1);
     }
     if scene.over() {
         return Strip::default();
@@ -270,6 +265,14 @@ fn guard(scene: &Scene<'_>) -> Strip {
         }
         None => Strip::default(),
     }
+}
+
+/// That the keeper is gone, with the first clause of why.
+pub(super) fn lost(scene: &Scene<'_>) -> Option<Strip> {
+    let why = scene.ui.lost.as_ref()?.get(scene.lang());
+    let clause = why.split([';', '；']).next().unwrap_or(why);
+    let words = scene.t("NO KEEPER:", "无守护进程:");
+    Some(Strip::of(Role::Look, format!("{words} {}", cut(clause, 24))))
 }
 
 fn watching(scene: &Scene<'_>) -> Strip {

@@ -39,7 +39,8 @@ fn state(scene: &Scene<'_>) -> Vec<Strip> {
             }
         }
     }
-    lines.push(guard(scene));
+    // What the guard last was is no longer known to be so.
+    lines.push(frame::lost(scene).unwrap_or_else(|| guard(scene)));
     lines.push(counts(scene));
     lines
 }

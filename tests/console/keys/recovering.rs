@@ -2,7 +2,7 @@
 
 use allclear::{
     console::{App, Ask, Effect, Incoming, Screen, buffer_text},
-    model::time::Moment,
+    model::{said::Said, time::Moment},
     view::RunView,
 };
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers};
@@ -94,7 +94,7 @@ fn a_keeper_that_does_not_answer_is_named_with_the_command_to_type() {
 fn a_lost_keeper_is_shown_on_every_screen_and_forgotten_when_it_is_back() {
     let story = Story::running();
     let mut app = app(&story);
-    app.receive(Incoming::Lost("connection reset".into()));
+    app.receive(Incoming::Lost(Said::as_it_is("connection reset")));
     for screen in Screen::ALL {
         app.show(screen);
         assert!(

@@ -1,8 +1,8 @@
 //! Keys on a terminal that is too small for a screen: what they did is seen there as well.
 
 use allclear::{
-    console::{App, Ask, Effect, buffer_text},
-    model::{text::Lang, time::Moment},
+    console::{App, Ask, Effect, Incoming, buffer_text},
+    model::{said::Said, text::Lang, time::Moment},
 };
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers};
 
@@ -46,6 +46,17 @@ fn the_only_line_there_is_says_that_r_is_a_letter_now() {
 }
 
 #[test]
+fn a_keeper_that_is_gone_is_seen_and_no_guard_is_claimed_to_hold() {
+    let mut app = app(&Story::running());
+    app.receive(Incoming::Lost(Said::as_it_is(
+        "looking for the next one; it died",
+    )));
+    let text = small(&mut app, 0);
+    assert!(text.contains("NO KEEPER: looking"), "{text}");
+    assert!(!text.contains("guard"), "{text}");
+}
+
+#[test]
 fn what_becomes_of_a_recovery_that_was_asked_for_is_seen() {
     let mut app = app(&Story::running());
     let asked = app.view().at;
@@ -65,7 +76,7 @@ fn what_becomes_of_a_recovery_that_was_asked_for_is_seen() {
 #[test]
 fn what_could_not_be_sent_is_seen_and_the_phase_stays_above_what_is_less() {
     let mut app = app(&Story::running());
-    app.not_sent("no keeper is connected");
+    app.not_sent(&Said::as_it_is("no keeper is connected"));
     let text = small(&mut app, 0);
     assert!(
         text.contains("NOT SENT:") && text.contains("r STOP+RECOVER"),
