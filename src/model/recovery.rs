@@ -121,7 +121,7 @@ impl Word for StepState {
             StepState::Later => lang.pick("later", "等候"),
             StepState::Working => lang.pick("WORKING", "进行"),
             StepState::Waiting => lang.pick("WAIT", "等待"),
-            StepState::Held => lang.pick("HELD", "已暂停"),
+            StepState::Held => lang.pick("ON HOLD", "已暂停"),
             StepState::Done => lang.pick("DONE", "完成"),
             StepState::Nothing => lang.pick("NOTHING", "无需"),
             StepState::Absent => lang.pick("--", "--"),

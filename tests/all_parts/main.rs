@@ -56,7 +56,7 @@ async fn one_key_in_the_middle_of_the_fault_brings_everything_back() {
     for step in ["drain", "breakers", "flags", "retry queue", "traffic", "release"] {
         let line = shown.out.lines().find(|line| line.contains(step));
         let line = line.unwrap_or_else(|| panic!("no step {step}: {}", shown.out));
-        assert!(line.contains("DONE") || line.contains("HELD"), "{line}");
+        assert!(line.contains("DONE") || line.contains("ON HOLD"), "{line}");
     }
 }
 
