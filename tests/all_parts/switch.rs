@@ -34,23 +34,30 @@ pub fn switches(shop: &Shop, rate: f64) -> Staged {
 
 /// A storm that is held, most of it: what waits is told by the switches once a second.
 pub async fn held(shop: &Shop, staged: &Staged, coupons: u32) {
+    let told = async || {
+        let seen = [shop.switch(0).await, shop.switch(1).await];
+        seen.map(|seen| seen["backlog"].as_u64())
+    };
     let waits = async |least: u64| {
         shop.until("the switches tell what waits", async || {
-            let seen = [shop.switch(0).await, shop.switch(1).await];
-            seen.iter().all(|seen| seen["backlog"].as_u64() > Some(least))
+            told().await.iter().all(|backlog| *backlog > Some(least))
         })
         .await;
     };
-    shop.owe(coupons).await;
-    waits(100).await;
+    // Both must be seen at work, and a storm that only one of them has heard of may be over before the other one has.
+    shop.until("both have much to do", async || {
+        let backlog = told().await;
+        if backlog.iter().all(|backlog| *backlog == Some(0)) {
+            shop.owe(coupons).await;
+        }
+        backlog.iter().all(|backlog| *backlog > Some(100))
+    })
+    .await;
     let held = hold_retry(&staged.scene).await;
     assert_eq!(held.state, StepState::Held, "{held:?}");
     // On a busy machine most of it may have been worked off by then.
-    let seen = [shop.switch(0).await, shop.switch(1).await];
-    if seen
-        .iter()
-        .any(|seen| seen["backlog"].as_u64() < Some(u64::from(coupons / 4)))
-    {
+    let few = Some(u64::from(coupons / 4));
+    if told().await.iter().any(|backlog| *backlog < few) {
         shop.owe(coupons).await;
     }
     waits(u64::from(coupons / 8)).await;
