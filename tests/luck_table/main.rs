@@ -65,6 +65,7 @@ use self::{
         queue::Queue,
         redis_cluster::RedisCluster,
         redis_one::RedisOne,
+        redis_sentinel::RedisSentinel,
         request::Request,
         resilience4j::{Resilience4j, Via},
         rocketmq::Rocketmq,
@@ -220,6 +221,14 @@ async fn tell_the_truth(lucks: &'static [Luck]) {
         line("Kubernetes label", not_each_time, 2, Label::start, up()).boxed_local(),
         line("HTTPRoute weight", not_each_time, 2, Route::start, up()).boxed_local(),
         line("Redis flags, one server", lucks, 2, RedisOne::start, up()).boxed_local(),
+        line(
+            "Redis flags, behind Sentinel",
+            lucks,
+            2,
+            RedisSentinel::start,
+            up(),
+        )
+        .boxed_local(),
         line("Redis flags, cluster", lucks, 3, RedisCluster::start, up()).boxed_local(),
         line("retry queue over HTTP", lucks, 4, Queue::start, up()).boxed_local(),
         line(

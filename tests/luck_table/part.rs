@@ -140,6 +140,11 @@ async fn answer(port: u16, words: &[&str]) -> Option<String> {
     Some(values.join("\n"))
 }
 
+/// What a Redis or a Sentinel on `port` answers; what `redis-cli -e --raw` would print.
+pub async fn said_by(port: u16, words: &[&str]) -> Option<String> {
+    timeout(Duration::from_secs(5), answer(port, words)).await.ok()?
+}
+
 /// A Redis server that keeps what it was told, on a port of its own.
 pub struct Redis {
     pub port: u16,
@@ -198,11 +203,9 @@ impl Redis {
         }
     }
 
-    /// Asks it directly, as the user that may do everything; what `redis-cli -e --raw` would print.
+    /// Asks it directly, as the user that may do everything.
     pub async fn ask(&self, words: &[&str]) -> Option<String> {
-        timeout(Duration::from_secs(5), answer(self.port, words))
-            .await
-            .ok()?
+        said_by(self.port, words).await
     }
 
     /// The names that match, in order.

@@ -9,6 +9,7 @@ pub mod program;
 pub mod queue;
 pub mod redis_cluster;
 pub mod redis_one;
+pub mod redis_sentinel;
 pub mod request;
 pub mod resilience4j;
 pub mod rocketmq;
