@@ -35,7 +35,7 @@ async fn muted(
 ) -> (Staged, Process) {
     broker.topic(name, 1).await;
     broker.produce(name, 1, 200).await;
-    let consumer = broker.consume(name, name, name, settings);
+    let consumer = broker.consume_aloud(name, name, name, settings);
     let staged = Staged::new(broker.plaintext(), queue(name, RATE, within));
     staged.until_backlog(|backlog| backlog == 0).await;
     let staged = staged.ready().await;
@@ -44,6 +44,7 @@ async fn muted(
     until_quota(&cluster, &payer(name), Some(quota)).await;
     let args = format!("--topic {name} --num-records 70 --record-size 200 --throughput -1{IN_ONE_BATCH}");
     broker.tool("producer-perf-test", &args).await;
+    broker.until_muted(name).await;
     let produce = broker.file("bin/kafka-producer-perf-test.sh");
     let (at, topic) = (broker.address(), name.to_owned());
     let have_come = AtomicBool::new(false);

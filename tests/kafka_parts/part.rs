@@ -149,7 +149,31 @@ impl Broker {
 
     /// A real consumer of the group with this client id, in the background.
     pub fn consume(&self, topic: &str, group: &str, client: &str, settings: &[&str]) -> Process {
-        self.consumer(&self.address(), [topic, group, client], settings)
+        let command = self.consumer(&self.address(), [topic, group, client], settings);
+        Process::start(command)
+    }
+
+    /// The same, and its log has each answer that it gets.
+    pub fn consume_aloud(&self, topic: &str, group: &str, client: &str, settings: &[&str]) -> Process {
+        let mut command = self.consumer(&self.address(), [topic, group, client], settings);
+        let answers = "-Dorg.slf4j.simpleLogger.log.org.apache.kafka.clients.NetworkClient=debug";
+        command.env("JDK_JAVA_OPTIONS", answers);
+        Process::start(command)
+    }
+
+    /// Until the broker has told a consumer of this group, who says so aloud, that it is muted.
+    pub async fn until_muted(&self, group: &str) {
+        let log = self.file(&format!("{group}.log"));
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let is_muted = || {
+            let said = fs::read_to_string(&log).unwrap();
+            let mut fetched = said.lines().filter(|line| line.contains("FetchResponseData("));
+            fetched.any(|line| !line.contains("throttleTimeMs=0,"))
+        };
+        while !is_muted() {
+            assert!(Instant::now() < deadline, "{group} is not muted");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
     }
 
     /// The same, of this user.
@@ -159,10 +183,11 @@ impl Broker {
         );
         let login = ["security.protocol=SASL_PLAINTEXT", "sasl.mechanism=PLAIN", &login];
         let at = format!("127.0.0.1:{}", self.port + 1);
-        self.consumer(&at, [topic, group, client], &[&login[..], settings].concat())
+        let command = self.consumer(&at, [topic, group, client], &[&login[..], settings].concat());
+        Process::start(command)
     }
 
-    fn consumer(&self, at: &str, [topic, group, client]: [&str; 3], settings: &[&str]) -> Process {
+    fn consumer(&self, at: &str, [topic, group, client]: [&str; 3], settings: &[&str]) -> Command {
         let mut command = Command::new(self.file("bin/kafka-console-consumer.sh"));
         command.args(["--bootstrap-server", at, "--topic", topic, "--group", group]);
         let client = format!("client.id={client}");
@@ -176,7 +201,7 @@ impl Broker {
         }
         let log = fs::File::create(self.file(&format!("{group}.log"))).unwrap();
         command.stdout(Stdio::null()).stderr(log);
-        Process::start(command)
+        command
     }
 }
 
