@@ -2,11 +2,14 @@
 
 use std::{
     fs::File,
-    io::pipe,
+    io::{Read, Write, pipe},
     process::{Command, Output, Stdio},
+    sync::mpsc,
+    time::Duration,
 };
 
 use allclear::model::exit::Exit;
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 fn allclear(args: &[&str]) -> Output {
     allclear_to(args, Stdio::piped())
@@ -189,4 +192,32 @@ fn a_reader_that_has_read_enough_hears_no_complaint() {
         let err = String::from_utf8_lossy(&output.stderr);
         assert_eq!((output.status.code(), &*err), (Some(6), ""), "{args:?}");
     }
+}
+
+#[test]
+fn diagnostics_are_all_there_however_late_they_are_read() {
+    let home = tempfile::tempdir().expect("a directory");
+    std::fs::write(home.path().join("wrong.yaml"), "drill: wrong\n").expect("a drill");
+    let (mut reader, mut writer) = pipe().expect("a pipe");
+    let flags = fcntl_getfl(&writer).expect("flags");
+    fcntl_setfl(&writer, flags | OFlags::NONBLOCK).expect("set");
+    while writer.write(b".").is_ok() {}
+    fcntl_setfl(&writer, flags).expect("set");
+    let mut check = Command::new(env!("CARGO_BIN_EXE_allclear"))
+        .args(["check", "wrong.yaml"])
+        .current_dir(home.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(writer)
+        .spawn()
+        .expect("it starts");
+    // Nobody reads for longer than a word that is only said on the way waits.
+    let (_nobody, comes) = mpsc::channel::<()>();
+    let _ = comes.recv_timeout(Duration::from_secs(2));
+    let ended = check.try_wait().expect("a child");
+    assert_eq!(ended, None, "a pipe that is full waits for its reader");
+    let mut said = String::new();
+    reader.read_to_string(&mut said).expect("text");
+    assert!(said.contains("a drill lacks `recovery`"), "{said}");
+    assert_eq!(check.wait().expect("a child").code(), Some(2));
 }

@@ -4,7 +4,7 @@ use super::{
     context::{Context, Loaded},
     error::{Failure, shown},
     options::{Check, Common},
-    print, say,
+    print,
 };
 use crate::{
     model::{environment::Environment, exit::Exit},
@@ -54,7 +54,7 @@ fn check_one(
                 print::line(one.to_json())?;
             }
         } else {
-            say::err_text(shown(all));
+            print::diagnostics(&shown(all));
         }
     }
     Ok(errors)

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
-use super::say;
+use super::{print, say};
 use crate::{journal::StateError, model::exit::Exit, spec::Diagnostics};
 
 /// A command that did not do what it was asked.
@@ -32,7 +32,7 @@ impl Failure {
     pub fn report(&self) -> Exit {
         let (text, code) = match self {
             Failure::Files(all) => {
-                say::err_text(shown(all));
+                print::diagnostics(&shown(all));
                 return Exit::Usage;
             }
             Failure::Usage(text) => (text, Exit::Usage),

@@ -24,6 +24,11 @@ pub fn bytes(text: &[u8]) -> Result<(), Failure> {
     flush()
 }
 
+/// Diagnostics, on standard error: all of them, however slowly they are read. The exit code says that there are some.
+pub fn diagnostics(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
 /// What waits to be written, on standard output.
 pub fn flush() -> Result<(), Failure> {
     io::stdout().flush().map_err(Failure::Unwritten)

@@ -1,6 +1,6 @@
 //! `restore`: the playbook alone, in a real incident.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 
 use unicode_width::UnicodeWidthStr;
 
@@ -9,7 +9,7 @@ use super::{
     context::Context,
     error::Failure,
     options::{Common, Restore},
-    say,
+    print, say,
     start::{self, Wanted},
     watch::{self, Look},
 };
@@ -44,8 +44,13 @@ pub fn restore(common: &Common, args: &Restore) -> Result<Exit, Failure> {
     };
     let ready = start::ready(&context, loaded, environment, wanted)?;
     let found = read(&ready.plan, &ready.secrets)?;
+    let is_urgent = args.yes && !args.dry_run;
     for line in page(&ready.plan, &found, context.lang) {
-        say::out(line);
+        match is_urgent {
+            true => say::out(line),
+            // Whoever is to agree to it must have seen it.
+            false => print::line(line)?,
+        }
     }
     if args.dry_run {
         return Ok(Exit::Held);
@@ -165,9 +170,7 @@ fn agreed(lang: Lang) -> Result<bool, Failure> {
             "nobody is there to be asked: say --yes to do it, or --dry-run to look".into(),
         ));
     }
-    // Nobody is asked what they cannot see.
-    write!(io::stdout(), "{} [y/N] ", lang.pick("Do it?", "执行?"))?;
-    io::stdout().flush()?;
+    print::bytes(format!("{} [y/N] ", lang.pick("Do it?", "执行?")).as_bytes())?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
     Ok(matches!(
