@@ -74,8 +74,10 @@ impl RedisCluster {
                 }
                 views.insert(owners(&nodes));
             }
-            // They take a moment to hear of each other's slots.
-            views.len() == 1
+            // They take a moment to hear of each other's slots, and to settle whose decision is the newer one.
+            let epochs =
+                |view: &BTreeSet<Owner>| view.iter().map(|o| &o.epoch).collect::<BTreeSet<_>>().len();
+            views.len() == 1 && views.iter().all(|view| epochs(view) == self.nodes.len())
         };
         until("the cluster is whole", whole).await.expect("a cluster");
     }
@@ -92,19 +94,28 @@ impl RedisCluster {
     }
 }
 
-/// Which node has which slots, in one node's view.
-fn owners(nodes: &str) -> BTreeSet<Vec<String>> {
-    let words = nodes.lines().map(|line| line.split(' '));
-    // The node's id, and its slots behind seven words about its connection.
-    let owners = words.map(|mut words| {
-        words
-            .next()
-            .into_iter()
-            .chain(words.skip(7))
-            .map(str::to_owned)
-            .collect()
-    });
-    owners.collect()
+/// Who has which slots, by which decision.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Owner {
+    id: String,
+    epoch: String,
+    slots: Vec<String>,
+}
+
+/// The owners of all slots, in one node's view.
+fn owners(nodes: &str) -> BTreeSet<Owner> {
+    let owner = |line: &str| {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let [id, _, _, _, _, _, epoch, _, slots @ ..] = words.as_slice() else {
+            return None;
+        };
+        Some(Owner {
+            id: id.clone(),
+            epoch: epoch.clone(),
+            slots: slots.to_vec(),
+        })
+    };
+    nodes.lines().filter_map(owner).collect()
 }
 
 impl Row for RedisCluster {

@@ -57,7 +57,27 @@ pub fn may_be(seen: &str) -> bool {
     ["none", "all"].contains(&flags) || flags.split(' ').all(is_ones)
 }
 
-/// The drill's flags, as words of `MSET`, or one by one.
+/// All that was there before the drill, at once: whoever looks sees no moment without it.
+pub const BEFORE: [&str; 3] = [
+    "EVAL",
+    "redis.call('FLUSHALL') redis.call('MSET', 'degrade:order:old', 'before', 'session', '1')",
+    "0",
+];
+
+/// What sets all of the drill's flags at once.
+pub fn sick() -> Vec<String> {
+    let pairs = flags().flat_map(|flag| [flag, "1".to_owned()]);
+    ["MSET".to_owned()].into_iter().chain(pairs).collect()
+}
+
+/// How the flags of one server stand.
+pub async fn now(redis: &Redis) -> Option<String> {
+    let names = redis.names("*").await?;
+    let old = redis.ask(&["GET", "degrade:order:old"]).await?;
+    Some(shown(&names, &old))
+}
+
+/// The drill's flags, one by one.
 pub fn flags() -> impl Iterator<Item = String> {
     (0..FLAGS).map(|n| format!("degrade:order:{n}"))
 }
@@ -99,25 +119,17 @@ impl Row for RedisOne {
     }
 
     async fn before(&self) {
-        // At once: whoever looks sees no moment without them.
-        let script =
-            "redis.call('FLUSHALL') redis.call('MSET', 'degrade:order:old', 'before', 'session', '1')";
-        self.redis.ask(&["EVAL", script, "0"]).await.expect("set");
+        self.redis.ask(&BEFORE).await.expect("set");
     }
 
     async fn sick(&self) {
-        let pairs: Vec<String> = flags().flat_map(|flag| [flag, "1".to_owned()]).collect();
-        let words: Vec<&str> = ["MSET"]
-            .into_iter()
-            .chain(pairs.iter().map(String::as_str))
-            .collect();
+        let words = sick();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
         self.redis.ask(&words).await.expect("set");
     }
 
     async fn now(&self) -> Option<String> {
-        let names = self.redis.names("*").await?;
-        let old = self.redis.ask(&["GET", "degrade:order:old"]).await?;
-        Some(shown(&names, &old))
+        now(&self.redis).await
     }
 
     fn may_be(&self, seen: &str) -> bool {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
 
-use super::redis_one::{flags, may_be, shown};
+use super::redis_one::{self, may_be};
 use crate::{
     luck::Luck,
     part::{Redis, ports, said_by, until},
@@ -154,25 +154,17 @@ impl Row for RedisSentinel {
 
     async fn before(&self) {
         self.is_whole().await;
-        let script =
-            "redis.call('FLUSHALL') redis.call('MSET', 'degrade:order:old', 'before', 'session', '1')";
-        self.write(&["EVAL", script, "0"]).await;
+        self.write(&redis_one::BEFORE).await;
     }
 
     async fn sick(&self) {
-        let pairs: Vec<String> = flags().flat_map(|flag| [flag, "1".to_owned()]).collect();
-        let words: Vec<&str> = ["MSET"]
-            .into_iter()
-            .chain(pairs.iter().map(String::as_str))
-            .collect();
-        self.write(&words).await;
+        let words = redis_one::sick();
+        self.write(&words.iter().map(String::as_str).collect::<Vec<_>>())
+            .await;
     }
 
     async fn now(&self) -> Option<String> {
-        let node = &self.nodes[self.told().await?];
-        let names = node.names("*").await?;
-        let old = node.ask(&["GET", "degrade:order:old"]).await?;
-        Some(shown(&names, &old))
+        redis_one::now(&self.nodes[self.told().await?]).await
     }
 
     fn may_be(&self, seen: &str) -> bool {
