@@ -1,6 +1,7 @@
 //! Who is told, and the evidence that is kept.
 
 use std::{
+    fs::File,
     path::Path,
     sync::{
         Arc,
@@ -181,6 +182,13 @@ async fn the_evidence_of_a_run_is_whole_until_a_byte_is_changed_and_machines_can
         .with_code(0);
     let replay = replay.saying("HELD");
     assert!(replay.out.trim_end().ends_with("ALL CLEAR"), "{}", replay.out);
+    let full = File::options()
+        .write(true)
+        .open("/dev/full")
+        .expect("a full disk");
+    let mut unwritten = place.command(&["replay", "bundle", "--plain", "--speed", "50"]);
+    let status = unwritten.stdout(full).status().await.expect("it starts");
+    assert_eq!(status.code(), Some(6), "nobody has seen its end");
     let judged = place.run(&["judge", "--json"]).await.with_code(0).json();
     assert_eq!(judged.len(), 4);
 

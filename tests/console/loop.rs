@@ -174,6 +174,7 @@ async fn why_a_keeper_is_lost_is_still_said_when_no_other_comes() {
     let (end, screen) = run(stage.link, slowly(typed("14q")), std::future::pending()).await;
     assert_eq!(end, End::Lost(Said::as_it_is("no keeper answers; recover it")));
     assert!(screen.contains("NO KEEPER: no keeper answers"), "{screen}");
+    assert!(!screen.contains("answers;"), "the first clause alone: {screen}");
 }
 
 #[tokio::test(start_paused = true)]

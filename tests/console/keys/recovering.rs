@@ -2,7 +2,7 @@
 
 use allclear::{
     console::{App, Ask, Effect, Incoming, Screen, buffer_text},
-    model::{said::Said, time::Moment},
+    model::{said::Said, text::Lang, time::Moment},
     view::RunView,
 };
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers};
@@ -104,6 +104,24 @@ fn a_lost_keeper_is_shown_on_every_screen_and_forgotten_when_it_is_back() {
     }
     app.receive(Incoming::State(Box::new(story.view())));
     assert!(!shown(&mut app).contains("NO KEEPER"));
+}
+
+#[test]
+fn a_lost_keeper_is_told_in_the_language_of_who_looks() {
+    for (lang, told) in [
+        (Lang::En, "NO KEEPER: looking for another "),
+        (Lang::Zh, "无守护进程: 正在寻找另一个 "),
+    ] {
+        let options = allclear::console::Options { lang, ..options() };
+        let mut app = App::new(Story::running().view(), options);
+        let why = Said::new("looking for another; it died", "正在寻找另一个；它已死");
+        app.receive(Incoming::Lost(why));
+        let screen = shown(&mut app) + " ";
+        assert!(
+            screen.lines().any(|line| format!("{line} ").contains(told)),
+            "{screen}"
+        );
+    }
 }
 
 #[test]
