@@ -80,6 +80,49 @@ sentences!(reasons, "reasons", "reasons_zh");
 sentences!(refused, "refused", "refused_zh");
 sentences!(cannot_arm, "cannot_arm", "cannot_arm_zh", default);
 
+/// What was looked at, and what was found there: pairs of texts, in each language in the same order.
+pub(crate) mod rungs {
+    use super::*;
+
+    type Pairs = Vec<(String, String)>;
+
+    #[derive(Serialize, Deserialize)]
+    struct Record {
+        rungs: Pairs,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        rungs_zh: Pairs,
+    }
+
+    pub(crate) fn serialize<S: Serializer>(all: &[(Said, Said)], to: S) -> Result<S::Ok, S::Error> {
+        let texts = |lang| -> Pairs {
+            let both = |(what, found): &(Said, Said)| (what.get(lang).to_owned(), found.get(lang).to_owned());
+            all.iter().map(both).collect()
+        };
+        let english_alone = all
+            .iter()
+            .all(|(what, found)| what.zh().is_none() && found.zh().is_none());
+        let record = Record {
+            rungs: texts(Lang::En),
+            rungs_zh: if english_alone {
+                Vec::new()
+            } else {
+                texts(Lang::Zh)
+            },
+        };
+        record.serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(Said, Said)>, D::Error> {
+        let Record { rungs, rungs_zh } = Record::deserialize(from)?;
+        let mut zh = rungs_zh.into_iter();
+        let both = |(what, found)| {
+            let (what_zh, found_zh) = zh.next().unzip();
+            (Said::recorded(what, what_zh), Said::recorded(found, found_zh))
+        };
+        Ok(rungs.into_iter().map(both).collect())
+    }
+}
+
 /// A sentence of something that may need none.
 macro_rules! sentence_if_any {
     ($name:ident, $en:literal, $zh:literal) => {
@@ -154,6 +197,27 @@ mod tests {
         });
         assert_eq!(record, expected);
         assert_eq!(serde_json::from_value::<Refusal>(record).unwrap(), refusal);
+    }
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Ladder {
+        #[serde(flatten, with = "super::rungs")]
+        rungs: Vec<(Said, Said)>,
+    }
+
+    #[test]
+    fn pairs_of_sentences_stand_in_two_lists_of_one_order() {
+        let ladder = Ladder {
+            rungs: vec![(said!("hits", "命中"), Said::as_it_is("0"))],
+        };
+        let record = serde_json::to_value(&ladder).unwrap();
+        let expected = json!({ "rungs": [["hits", "0"]], "rungs_zh": [["命中", "0"]] });
+        assert_eq!(record, expected);
+        assert_eq!(serde_json::from_value::<Ladder>(record).unwrap(), ladder);
+        let old = r#"{"rungs":[["hits","0"]]}"#;
+        let ladder: Ladder = serde_json::from_str(old).unwrap();
+        assert_eq!(ladder.rungs[0].0.get(Lang::Zh), "hits");
+        assert_eq!(serde_json::to_string(&ladder).unwrap(), old);
     }
 
     #[test]

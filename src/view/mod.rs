@@ -19,7 +19,7 @@ pub use label::{guard_label, row_label, short_age};
 pub use line::line;
 pub use parts::*;
 pub use phrase::{ending_words, undecided_because};
-pub(crate) use phrase::{hits_line, reach_line, snapshot_line};
+pub(crate) use phrase::{hits_line, ladder_words, reach_line, snapshot_line};
 
 use crate::model::{
     event::{Check, CheckOutcome, Doubt, Header, Health, Outcome, ReachLine, Steadiness},

@@ -6,10 +6,17 @@ use crate::model::{
     event::{Hits, Outcome, ReachLine},
     phase::Cause,
     recovery::StepReport,
+    said::Said,
     sheet::{Hypothesis, Verdict},
     text::{Lang, Word},
     time::Span,
 };
+
+/// `hits: 0 → did the request come by: no`: each rung of a ladder, and what was found there.
+pub(crate) fn ladder_words(rungs: &[(Said, Said)], lang: Lang) -> String {
+    let rung = |(what, found): &(Said, Said)| format!("{}: {}", what.get(lang), found.get(lang));
+    rungs.iter().map(rung).collect::<Vec<_>>().join(" → ")
+}
 
 /// `servers 8, breakers 8, flags 3`, or that there is nothing to put back.
 pub(crate) fn snapshot_line(snapshot: &SnapshotView, lang: Lang) -> String {
@@ -180,7 +187,7 @@ pub fn ending_words(ending: Ending, may_remain: usize, lang: Lang) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{event::Doubt, exit::Exit, ids::StepName, recovery::Recovered};
+    use crate::model::{event::Doubt, exit::Exit, ids::StepName, recovery::Recovered, said::said};
 
     fn ended(hypothesis: Hypothesis, cause: Cause) -> RunView {
         RunView {
@@ -193,6 +200,22 @@ mod tests {
             }),
             ..RunView::default()
         }
+    }
+
+    #[test]
+    fn a_ladder_is_told_rung_by_rung_in_the_language_of_who_looks() {
+        let rungs = [
+            (said!("hits", "命中"), Said::as_it_is("0")),
+            (
+                said!("did a cache answer", "是否由缓存应答"),
+                said!("perhaps", "可能"),
+            ),
+        ];
+        assert_eq!(
+            ladder_words(&rungs, Lang::En),
+            "hits: 0 → did a cache answer: perhaps"
+        );
+        assert_eq!(ladder_words(&rungs, Lang::Zh), "命中: 0 → 是否由缓存应答: 可能");
     }
 
     #[test]

@@ -11,7 +11,10 @@ use super::{
     row::{Columns, details, otherwise},
     step::step_heading,
 };
-use crate::model::{event::Header, ids::MetricId, phase::Phase, sheet::RowId};
+use crate::{
+    model::{event::Header, ids::MetricId, phase::Phase, sheet::RowId},
+    view::ladder_words,
+};
 
 /// The whole body.
 pub(super) fn lines(scene: &Scene<'_>, width: usize, height: usize) -> Vec<Strip> {
@@ -182,12 +185,7 @@ fn after(scene: &Scene<'_>, header: &Header) -> Vec<Strip> {
         );
     }
     for ladder in &scene.view.ladders {
-        let rungs: Vec<_> = ladder
-            .rungs
-            .iter()
-            .map(|(rung, found)| format!("{rung}: {found}"))
-            .collect();
-        let text = rungs.join(" → ");
+        let text = ladder_words(&ladder.rungs, scene.lang());
         lines.push(
             Strip::default()
                 .gap(1)

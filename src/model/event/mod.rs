@@ -174,7 +174,8 @@ pub enum Body {
         /// The step.
         step: StepName,
         /// Each rung and what was found.
-        rungs: Vec<(String, String)>,
+        #[serde(flatten, with = "super::recorded::rungs")]
+        rungs: Vec<(Said, Said)>,
     },
 
     /// Something stands against HELD, and on no row.

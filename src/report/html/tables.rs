@@ -52,7 +52,7 @@ impl Page<'_> {
             }
             @for ladder in &self.view.ladders {
                 h3 { (self.pick("Why nothing was hit", "未触发原因")) ": " (ladder.step) }
-                ul { @for (rung, found) in &ladder.rungs { li { (rung) ": " (found) } } }
+                ul { @for (rung, found) in &ladder.rungs { li { (rung.get(self.lang)) ": " (found.get(self.lang)) } } }
             }
         }
     }

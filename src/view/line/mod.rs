@@ -5,7 +5,7 @@ mod measured;
 
 use super::{
     MAX_TEXT, SnapshotView,
-    phrase::{hits_line, outcome_line, reach_line, recovery_line, snapshot_line, stops_line},
+    phrase::{hits_line, ladder_words, outcome_line, reach_line, recovery_line, snapshot_line, stops_line},
 };
 use crate::model::{
     event::{Body, Check, Event, Header},
@@ -141,15 +141,8 @@ impl Teller<'_> {
             Body::Row(row) => self.row(row),
             Body::Moved(moved) => self.moved(moved),
             Body::Ladder { step, rungs } => {
-                let rungs: Vec<_> = rungs
-                    .iter()
-                    .map(|(rung, found)| format!("{rung}: {found}"))
-                    .collect();
-                format!(
-                    "{} {step}: {}",
-                    self.t("no effect in", "无效果"),
-                    rungs.join(" → ")
-                )
+                let rungs = ladder_words(rungs, self.lang);
+                format!("{} {step}: {rungs}", self.t("no effect in", "无效果"))
             }
             Body::Doubted(doubt) => format!(
                 "{}{}",

@@ -8,6 +8,7 @@ use crate::model::{
     amount::Level,
     event::{BaselineRow, GuardState, Period},
     ids::StepName,
+    said::Said,
     sample::Query,
     sheet::{Moved, RowId, RowState},
     time::Moment,
@@ -48,7 +49,8 @@ pub struct LadderView {
     /// The step.
     pub step: StepName,
     /// Each rung and what was found.
-    pub rungs: Vec<(String, String)>,
+    #[serde(flatten, with = "crate::model::recorded::rungs")]
+    pub rungs: Vec<(Said, Said)>,
 }
 
 /// A row of the baseline.
