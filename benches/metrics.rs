@@ -300,6 +300,7 @@ fn environment(addresses: &[String]) -> Environment {
         rocketmq: BTreeMap::new(),
         kubernetes: None,
         gateways: BTreeMap::new(),
+        lease: None,
         notify: vec![],
     }
 }

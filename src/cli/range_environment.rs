@@ -77,6 +77,7 @@ pub fn environment(endpoints: &Endpoints) -> Result<Environment, Failure> {
         rocketmq: BTreeMap::new(),
         kubernetes: None,
         gateways: BTreeMap::from([(server("lb")?, endpoints.gateway_runtime.clone())]),
+        lease: None,
         notify: Vec::new(),
     })
 }

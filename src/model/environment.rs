@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ids::{EnvironmentName, InstanceName, Namespace, ServerName, ServiceName},
+    lease::LeasePlace,
     text::Lang,
     text::Word,
     time::Span,
@@ -35,6 +36,9 @@ pub struct Environment {
     pub kubernetes: Option<Kubernetes>,
     /// Load balancers: `host:port` or a unix socket path.
     pub gateways: BTreeMap<ServerName, String>,
+    /// Where it is said, to every machine, that a run is on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<LeasePlace>,
     /// Who is told.
     pub notify: Vec<Webhook>,
 }

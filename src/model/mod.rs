@@ -12,6 +12,7 @@ pub mod group;
 mod histogram;
 pub mod ids;
 pub mod kubernetes;
+pub mod lease;
 pub mod phase;
 pub mod plan;
 pub mod playbook;

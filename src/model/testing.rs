@@ -111,6 +111,7 @@ pub fn environment(instances: &[(&str, &str, &str)]) -> Environment {
         rocketmq: BTreeMap::new(),
         kubernetes: None,
         gateways: BTreeMap::new(),
+        lease: None,
         notify: Vec::new(),
     }
 }

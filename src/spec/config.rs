@@ -6,6 +6,7 @@ use super::{
     dashboard::key_name,
     diagnostic::Problem,
     fields::Fields,
+    lease,
     names::meant,
     redis,
     report::Report,
@@ -108,6 +109,7 @@ fn read_entry(report: &Report, entry: &Entry) -> Option<(EnvironmentName, Enviro
         .filter_map(|n| read_webhook(&n.map("webhook")?))
         .collect();
     let name = name?;
+    let lease = lease::read(&fields, &name, kubernetes.iter().flatten().next());
     let environment = Environment {
         name: name.clone(),
         stage: stage?,
@@ -121,6 +123,7 @@ fn read_entry(report: &Report, entry: &Entry) -> Option<(EnvironmentName, Enviro
             None => None,
         },
         gateways,
+        lease,
         notify,
     };
     Some((name, environment))

@@ -15,6 +15,7 @@ mod faults;
 mod fields;
 mod guard;
 mod kubernetes;
+mod lease;
 mod look;
 mod names;
 mod order;

@@ -134,6 +134,7 @@ pub(in crate::metrics) fn environment(metrics: MetricsSource) -> Environment {
         rocketmq: BTreeMap::new(),
         kubernetes: None,
         gateways: BTreeMap::new(),
+        lease: None,
         notify: vec![],
     }
 }

@@ -128,6 +128,11 @@ fn configs() -> Vec<String> {
             r#"basic: {user: allclear, password: "${PROM_PASSWORD}"}"#,
             r#"bearer: "${TOKEN}""#,
         ),
+        with(
+            CONFIG,
+            "lease: {redis: main}",
+            "lease: {kubernetes: {namespace: shop}}",
+        ),
     ]
     .to_vec()
 }

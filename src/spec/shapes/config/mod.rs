@@ -2,6 +2,7 @@
 
 mod kafka;
 mod kubernetes;
+mod lease;
 mod notifier;
 mod prometheus;
 mod redis;
@@ -14,6 +15,7 @@ pub(in crate::spec) use rocketmq::ROCKETMQ;
 
 use self::{
     kubernetes::KUBERNETES,
+    lease::LEASE,
     notifier::NOTIFIER,
     prometheus::{PROMETHEUS, SCRAPE},
 };
@@ -97,6 +99,11 @@ pub(in crate::spec) static ENVIRONMENT: Shape = Shape {
             "gateways",
             Form::Named(&Form::One(Scalar::Socket)),
             "Load balancers, by name: `host:port`, or a unix socket's path.",
+        ),
+        may(
+            "lease",
+            Form::Map(&LEASE),
+            "Where a run says to other machines that it is on this environment.",
         ),
         may("notify", Form::List(&Form::Map(&NOTIFIER)), "Who gets a message."),
     ],

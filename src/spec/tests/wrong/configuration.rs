@@ -50,6 +50,32 @@ fn a_wrong_configuration_never_shows_a_secret() {
     insta::assert_snapshot!("secrets", shown);
 }
 
+const LEASE: &str = "lease: {redis: main}";
+
+#[test]
+fn a_lease_in_kubernetes_needs_a_cluster_and_a_name_that_an_object_may_have() {
+    let read = |text: &str| -> String {
+        let found = said(read_config(&source("allclear.yaml", text)));
+        found.iter().map(|d| format!("{}\n", d.message)).collect()
+    };
+    let in_kubernetes = with(CONFIG, LEASE, "lease: {kubernetes: {namespace: shop}}");
+    let cluster = "    kubernetes: {kubeconfig: kube/preprod.yaml, context: preprod, namespaces: [shop]}\n";
+    let none = read(&with(&in_kubernetes, cluster, ""));
+    assert!(none.contains("environment `preprod` has no Kubernetes"), "{none}");
+    for (name, fits) in [
+        ("pre-1.prod", true),
+        ("pre_prod", false),
+        ("Preprod", false),
+        ("pre-", false),
+    ] {
+        let named = in_kubernetes
+            .replace("  preprod:", &format!("  {name}:"))
+            .replace("default: preprod", &format!("default: {name}"));
+        let said = read(&named);
+        assert_eq!(!said.contains("cannot be part of a Lease's name"), fits, "{said}");
+    }
+}
+
 #[test]
 fn a_wrong_configuration_is_shown_with_its_line() {
     let cases = [
@@ -94,6 +120,22 @@ fn a_wrong_configuration_is_shown_with_its_line() {
         ),
         ("a certificate without its key", "db: 0", "tls: {cert: a.pem}"),
         ("an empty TLS setting", "db: 0", "tls:"),
+        (
+            "a lease at a Redis that is not there",
+            LEASE,
+            "lease: {redis: mian}",
+        ),
+        (
+            "a lease at two places",
+            LEASE,
+            "lease: {redis: main, kubernetes: {namespace: shop}}",
+        ),
+        ("a lease nowhere", LEASE, "lease: {}"),
+        (
+            "a lease in a namespace that is not allowed",
+            LEASE,
+            "lease: {kubernetes: {namespace: shp}}",
+        ),
     ];
     let read = |text: &str| said(read_config(&source("allclear.yaml", text)));
     insta::assert_snapshot!("wrong_configs", table(CONFIG, &cases, read));
