@@ -8,6 +8,7 @@ pub mod haproxy;
 pub mod http;
 pub mod kafka;
 pub mod kubernetes;
+pub mod lease;
 pub mod load;
 pub mod place;
 pub mod point;
@@ -31,6 +32,7 @@ use serde_json::Value;
 use crate::model::{
     environment::{Environment, SecretRef, Webhook},
     ids::{InstanceName, RunId, ServerName},
+    lease::Holder,
     plan::Plan,
     secret::{SecretText, Secrets},
     time::Span,
@@ -42,6 +44,7 @@ use haproxy::{Haproxy, Socket};
 use http::Http;
 use kafka::KafkaCluster;
 use kubernetes::Kubernetes;
+use lease::AskedFor;
 use load::Loads;
 use place::{PlaceError, Places};
 use point::PointApi;
@@ -98,6 +101,8 @@ pub struct Drivers {
     unanswered: Unanswered,
     unanswered_switches: Unanswered<String>,
     kubernetes: Option<Kubernetes>,
+    holder: Holder,
+    lease_asked_for: AskedFor,
 }
 
 impl Drivers {
@@ -132,6 +137,8 @@ impl Drivers {
             loads: Loads::default(),
             unanswered: Unanswered::default(),
             unanswered_switches: Unanswered::default(),
+            holder: lease::holder(plan),
+            lease_asked_for: AskedFor::default(),
         })
     }
 

@@ -7,6 +7,7 @@
 mod ask;
 mod config;
 mod doubt;
+mod lease;
 mod pods;
 mod rollout;
 mod routes;
@@ -29,6 +30,7 @@ use self::{
 };
 use super::{error::DriverError, unanswered::Unanswered};
 
+pub(super) use self::lease::KubernetesLease;
 pub use self::{
     config::{Kubeconfig, kubeconfig},
     doubt::Asked,

@@ -44,21 +44,9 @@ impl Cluster {
     /// [`DriverError`]; one that may pass while the cluster is on the move.
     pub(super) async fn open(access: &Access, what: &str, seeds: &[String]) -> Result<Self, DriverError> {
         let tls = access.is_tls();
-        let ask = async |address: &str| {
-            let mut node = access.open(what, address).await?;
-            let view = view(&mut node, tls).await?;
-            Ok::<_, DriverError>((node, view))
-        };
-        if seeds.is_empty() {
-            return Err(DriverError::Setup {
-                what: what.to_owned(),
-                why: "the cluster has no address; name one of its nodes".into(),
-            });
-        }
-        let seeds = seeds.iter().map(|seed| Box::pin(ask(seed)));
-        let ((_, first), _) = select_ok(seeds).await?;
+        let (_, first) = any(access, what, seeds).await?;
         let shards = first.holders().map(async |(id, seen)| {
-            let (node, view) = ask(&seen.address).await?;
+            let (node, view) = looked_at(access, what, &seen.address).await?;
             Ok::<_, DriverError>(Shard {
                 id: id.clone(),
                 receives: view.receives(),
@@ -128,9 +116,8 @@ impl Cluster {
 
     /// Where the node is reached that another one calls so. With TLS its certificate may prove its host name alone.
     pub(super) fn reached_at(&self, called: &str) -> String {
-        let mut seen = self.shards.iter().flat_map(|shard| shard.view.masters.values());
-        let known = seen.find(|seen| seen.in_numbers == called);
-        known.map_or(called, |seen| &seen.address).to_owned()
+        let known = self.shards.iter().find_map(|shard| shard.view.known(called));
+        known.unwrap_or(called).to_owned()
     }
 
     /// The shard that a key belongs to, by its place in `shards`.
@@ -141,6 +128,28 @@ impl Cluster {
             .filter(|(_, (last, _))| slot <= *last)
             .map_or(0, |(_, (_, index))| *index)
     }
+}
+
+/// Whichever of the nodes answers first, and what it sees.
+///
+/// # Errors
+/// [`DriverError`] if none does.
+pub(super) async fn any(access: &Access, what: &str, seeds: &[String]) -> Result<(Node, View), DriverError> {
+    if seeds.is_empty() {
+        return Err(DriverError::Setup {
+            what: what.to_owned(),
+            why: "the cluster has no address; name one of its nodes".into(),
+        });
+    }
+    let looks = seeds.iter().map(|seed| Box::pin(looked_at(access, what, seed)));
+    let (first, _) = select_ok(looks).await?;
+    Ok(first)
+}
+
+async fn looked_at(access: &Access, what: &str, address: &str) -> Result<(Node, View), DriverError> {
+    let mut node = access.open(what, address).await?;
+    let view = view(&mut node, access.is_tls()).await?;
+    Ok((node, view))
 }
 
 async fn view(node: &mut Node, tls: bool) -> Result<View, DriverError> {

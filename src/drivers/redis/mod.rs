@@ -1,18 +1,20 @@
 //! Degrade flags in Redis: keys that match a glob, on one server, on the master that Sentinels name, or on every master
-//! of a cluster.
+//! of a cluster. And one key of our own, the environment's lease (`lease.rs`).
 //!
-//! Keys are found by `SCAN` and removed by `UNLINK`, or by `DEL` where the user may not `UNLINK`. Nothing is ever
+//! Flags are found by `SCAN` and removed by `UNLINK`, or by `DEL` where the user may not `UNLINK`. None is ever
 //! written, so that a full server evicts nothing for us. The topology is read anew for each look, and each look is
 //! proved: a replica's or a moving cluster's answer is never taken for the whole truth.
 
 mod cluster;
 mod glob;
 mod key;
+mod lease;
 mod mode;
 mod node;
 mod remove;
 mod rights;
 mod sentinel;
+mod slot;
 #[cfg(test)]
 pub mod testing;
 #[cfg(test)]
@@ -26,7 +28,7 @@ use futures::future::try_join_all;
 use redis::{RedisError, cmd};
 
 use crate::model::{
-    environment::{Redis, RedisPlace},
+    environment::{Redis, RedisPlace, Sentinels},
     ids::ServerName,
     secret::Secrets,
     text::harmless,
@@ -39,6 +41,7 @@ use node::{Access, Node};
 
 pub use glob::Glob;
 pub use key::Key;
+pub(super) use lease::RedisLease;
 pub use node::host_and_port;
 
 /// Keys looked at in one step of a scan.
@@ -162,19 +165,26 @@ impl RedisServer {
     /// Connects to the masters as they are now.
     async fn masters(&self) -> Result<Masters, DriverError> {
         Ok(match &self.place {
-            RedisPlace::Address(address) => {
-                let mut node = self.access.open(&self.what, address).await?;
-                mode::proves_single(&mut node).await?;
-                Masters::One(node)
-            }
-            RedisPlace::Sentinel(s) => {
-                let address = sentinel::master(&self.sentinels, &self.what, &s.master, &s.addresses).await?;
-                Masters::One(self.access.open(&self.what, &address).await?)
-            }
+            RedisPlace::Address(address) => Masters::One(self.at_address(address).await?),
+            RedisPlace::Sentinel(s) => Masters::One(self.as_sentinels_say(s).await?),
             RedisPlace::Cluster(c) => {
                 Masters::Cluster(Cluster::open(&self.access, &self.what, &c.addresses).await?)
             }
         })
+    }
+
+    async fn at_address(&self, address: &str) -> Result<Node, DriverError> {
+        let mut node = self.access.open(&self.what, address).await?;
+        mode::proves_single(&mut node).await?;
+        Ok(node)
+    }
+
+    async fn as_sentinels_say(&self, sentinels: &Sentinels) -> Result<Node, DriverError> {
+        let Sentinels {
+            master, addresses, ..
+        } = sentinels;
+        let address = sentinel::master(&self.sentinels, &self.what, master, addresses).await?;
+        self.access.open(&self.what, &address).await
     }
 }
 

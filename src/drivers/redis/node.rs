@@ -214,6 +214,8 @@ fn sorted(what: &str, call: Span, error: &RedisError) -> DriverError {
             DriverError::Unauthorized { what, answer }
         }
         _ if matches!(code, "NOAUTH" | "WRONGPASS" | "NOPERM") => DriverError::Unauthorized { what, answer },
+        // A transaction that may not be carried out.
+        _ if code == "EXECABORT" && answer.contains("NOPERM") => DriverError::Unauthorized { what, answer },
         _ if error.is_timeout() => DriverError::TimedOut { what, after: call },
         _ if error.is_io_error() => DriverError::Lost { what, why: answer },
         ErrorKind::Parse | ErrorKind::UnexpectedReturnType => DriverError::Garbage { what, why: answer },

@@ -166,7 +166,7 @@ pub(super) async fn may_ask(node: &mut Node) -> Result<(), DriverError> {
 }
 
 /// Where the node says that the key is, and whether that node has to be asked specially.
-fn redirect(error: &RedisError, node: &Node) -> Option<(String, bool)> {
+pub(super) fn redirect(error: &RedisError, node: &Node) -> Option<(String, bool)> {
     let (place, _slot) = error.redirect_node()?;
     let (host, port) = host_and_port(place)?;
     // A node that does not know its own host names none: it is the one that was just reached.

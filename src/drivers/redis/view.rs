@@ -89,6 +89,22 @@ impl View {
         self.masters.iter().filter(move |(_, seen)| !gone(seen))
     }
 
+    /// Where the master of a slot is reached.
+    pub(super) fn master_of(&self, slot: u16) -> Option<&str> {
+        let has = |seen: &&Seen| {
+            let mut ranges = seen.slots.iter();
+            ranges.any(|(first, last)| (*first..=*last).contains(&slot))
+        };
+        self.masters.values().find(has).map(|seen| seen.address.as_str())
+    }
+
+    /// Where the master is reached that other nodes call so.
+    pub(super) fn known(&self, called: &str) -> Option<&str> {
+        let mut masters = self.masters.values();
+        let known = masters.find(|seen| seen.in_numbers == called);
+        known.map(|seen| seen.address.as_str())
+    }
+
     /// Whether another node sees the same slots at the same masters, by the same decisions.
     pub(super) fn agrees(&self, other: &View) -> bool {
         self.decided().eq(other.decided())
@@ -174,6 +190,15 @@ mod tests {
         let by_name = View::read(TWO, "seed", true).unwrap();
         assert_eq!(by_name.masters["a1"].address, "a.example:7000");
         assert_eq!(by_name.masters["a1"].in_numbers, "127.0.0.1:7000");
+    }
+
+    #[test]
+    fn the_master_of_a_slot_is_found_and_known_by_what_others_call_it() {
+        let by_name = View::read(TWO, "seed", true).unwrap();
+        assert_eq!(by_name.master_of(8002), Some("a.example:7000"));
+        assert_eq!(by_name.master_of(16_383), Some("seed:7001"));
+        assert_eq!(by_name.known("127.0.0.1:7000"), Some("a.example:7000"));
+        assert_eq!(view(&TWO.replace("8001 8003", "8003")).master_of(8001), None);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod command;
 mod http;
+mod lease;
 mod load;
 
 use axum::Router;
