@@ -10,6 +10,7 @@ mod order;
 pub mod outcome;
 pub mod pinned;
 pub mod reach;
+pub mod tenure;
 mod verifying;
 
 pub use crate::model::schedule;

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     drill::Input,
-    drivers::{error::DriverError, point::RuleSeen},
+    drivers::{error::DriverError, lease::Hold, point::RuleSeen},
     metrics::Fetch,
     model::{
         event::{BaselineRow, Body, Check, Hits},
@@ -45,6 +45,10 @@ pub(super) enum Done {
         rules: Result<Vec<RuleSeen>, String>,
     },
     Peers(BTreeSet<Peer>),
+    Lease {
+        asked: Moment,
+        hold: Result<Hold, DriverError>,
+    },
     LoadHits {
         fault: FaultId,
         hits: Hits,
@@ -113,6 +117,7 @@ impl Engine {
                 Err(error) => tracing::debug!(%base, %error, "counters not read"),
             },
             Done::Peers(peers) => self.peers(peers),
+            Done::Lease { asked, hold } => self.lease_looked_at(asked, hold),
             Done::LoadHits { fault, hits } => self.hits(fault, hits),
             Done::Injected { fault, result } => self.injected(fault, result),
             Done::Stopped { step, end } => self.stopped(step, end),

@@ -70,21 +70,16 @@ impl Engine {
         let notices = &mut self.notices;
         let told = async move { while notices.join_next().await.is_some() {} };
         let last = async { tokio::join!(last_word, timeout(LAST_NOTICES, told)).0 };
-        let recorded = {
-            tokio::pin!(last);
-            loop {
-                tokio::select! {
-                    biased;
-                    recorded = &mut last => break recorded,
-                    _ = tick.tick() => heartbeat(),
-                }
-            }
-        };
+        let recorded = beating(last, &mut tick, &mut heartbeat).await;
         if let Err(error) = &recorded {
             tracing::error!(%error, "the last record is not durable: the run stays open, and keeps its environment");
             self.not_recorded(&error.said());
         }
+        // What would renew the lease ends before it is given back.
         self.tasks.shutdown().await;
+        if recorded.is_ok() {
+            beating(self.give_lease_back(), &mut tick, &mut heartbeat).await;
+        }
         Ended {
             outcome,
             recorded: recorded.is_ok(),
@@ -123,6 +118,7 @@ impl Engine {
             self.journal_failed(&error);
         }
         self.guard(now);
+        self.guard_lease(now);
         self.poll_hits(now);
         self.finish_groups(now);
         if matches!(self.machine.phase(), Phase::Recovering | Phase::Verifying) {
@@ -176,6 +172,22 @@ impl Engine {
                 let what = said!("a defect of allclear: {error}", "allclear 自身缺陷：{error}");
                 self.ledger.emit(Body::Warning(what));
             }
+        }
+    }
+}
+
+/// Waits for the last things of a run with a heart that beats.
+async fn beating<T>(
+    last: impl Future<Output = T>,
+    tick: &mut Interval,
+    heartbeat: &mut Box<dyn FnMut() + Send>,
+) -> T {
+    tokio::pin!(last);
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut last => return done,
+            _ = tick.tick() => heartbeat(),
         }
     }
 }

@@ -11,6 +11,7 @@ mod event_loop;
 mod faults;
 mod guarding;
 pub mod header;
+mod lease;
 mod ledger;
 mod meters;
 mod preflight;
@@ -42,7 +43,7 @@ use self::{
     sleep::slept,
 };
 use crate::{
-    drill::{Effect, Input, Machine, guard::Watch, pinned::Pinned, schedule::Schedule},
+    drill::{Effect, Input, Machine, guard::Watch, pinned::Pinned, schedule::Schedule, tenure::Tenure},
     drivers::Drivers,
     journal::Clock,
     model::{
@@ -107,6 +108,8 @@ pub struct Engine {
     /// What each step of recovery could not put back, as it stands.
     left: BTreeMap<StepId, Vec<Leftover>>,
     pinned: Pinned,
+    /// The environment's lease, once a run that may break something has taken it.
+    tenure: Option<Tenure>,
 }
 
 impl Engine {

@@ -171,6 +171,7 @@ impl Setup {
             repaired_before: false,
             left: BTreeMap::new(),
             pinned,
+            tenure: None,
         };
         (engine, asks, heartbeat)
     }

@@ -56,6 +56,8 @@ impl Engine {
                 .ok();
             self.start_meters();
         }
+        // It is the run's lease, whoever keeps the run; nothing waits for it.
+        self.keep_lease();
         let (machine, effects) = Machine::resume(
             self.plan.drill.clone(),
             self.schedule.clone(),

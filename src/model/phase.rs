@@ -99,6 +99,12 @@ pub enum Cause {
         /// For how long, in milliseconds.
         ms: u64,
     },
+    /// The environment's lease is another run's, or could be by now.
+    Lease {
+        /// What became of it.
+        #[serde(flatten, with = "crate::model::recorded::what")]
+        what: Said,
+    },
     /// The journal could not be written.
     Journal {
         /// The error.
@@ -141,6 +147,7 @@ impl Cause {
                 let seconds = ms / 1000;
                 said!("the machine slept {seconds}s", "机器休眠 {seconds}s")
             }
+            Cause::Lease { what } => said!(what; "lease lost: {what}", "租约丢失：{what}"),
             Cause::Journal { what } => said!(what; "journal: {what}", "日志：{what}"),
         }
     }

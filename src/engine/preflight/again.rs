@@ -44,6 +44,7 @@ impl Engine {
                 blockers.extend(self.counts_from_here(Arc::from(snapshot)).await);
             }
         }
+        blockers.extend(self.lease_forbids());
         self.feed(Input::ReadAgain { look, blockers });
     }
 

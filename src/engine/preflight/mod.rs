@@ -2,6 +2,7 @@
 
 mod again;
 mod drill;
+mod lease;
 mod leftovers;
 mod queries;
 mod reach;
@@ -29,6 +30,7 @@ use crate::{
         recovery::Leftover,
         said::{Said, said},
         snapshot::Snapshot,
+        time::Moment,
     },
 };
 
@@ -38,6 +40,8 @@ pub(super) struct Found {
     snapshot: Snapshot,
     reach: Vec<ReachLine>,
     refused: Vec<Said>,
+    /// When the lease was asked for that this run has taken.
+    lease: Option<Moment>,
     /// What cannot be known to the end: of a restore alone, since a drill refuses.
     unknown: Vec<Leftover>,
 }
@@ -72,6 +76,7 @@ impl Engine {
             snapshot,
             reach,
             mut refused,
+            lease,
             unknown,
         } = found;
         self.meters = meters;
@@ -95,8 +100,12 @@ impl Engine {
                 _ => refused.push(why),
             }
         }
+        if let Some(asked) = lease {
+            self.lease_taken(asked);
+        }
         if refused.is_empty() {
             self.start_meters();
+            self.keep_lease();
         }
         self.feed(Input::PreflightDone { refused });
     }
@@ -168,11 +177,17 @@ impl Inspector {
             Some(open) => self.reach(open).await,
             None => Vec::new(),
         };
+        // Last, and only for a run that will begin: whoever is refused keeps nobody else away.
+        let lease = match self.refused.is_empty() {
+            true => self.take_lease().await,
+            false => None,
+        };
         Found {
             meters,
             snapshot,
             reach,
             refused: self.refused,
+            lease,
             unknown: Vec::new(),
         }
     }

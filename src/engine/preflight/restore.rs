@@ -22,7 +22,11 @@ impl Inspector {
             self.say(what, CheckOutcome::Warned, Said::as_it_is(why), next);
         });
         self.say_what_is_not_compared();
-        let mut restoring = recovery::read_restoring(&self.plan, &self.drivers).await;
+        let (plan, drivers) = (self.plan.clone(), self.drivers.clone());
+        let (mut restoring, ()) = tokio::join!(
+            recovery::read_restoring(&plan, &drivers),
+            self.take_lease_if_free()
+        );
         for change in restoring.changes(&self.plan) {
             let found = said!(now = change.now, then = change.then; "{now} -> {then}", "{now} -> {then}");
             self.say(change.what, CheckOutcome::Warned, found, None);
@@ -39,6 +43,7 @@ impl Inspector {
             snapshot: restoring.healthy,
             reach: Vec::new(),
             refused: Vec::new(),
+            lease: None,
             unknown: restoring.unknown,
         }
     }

@@ -7,14 +7,18 @@ use tokio::net::TcpListener;
 
 use super::*;
 use crate::{
-    drivers::testing::{environment, nothing_to_do, plan},
+    drivers::{
+        redis::testing::redis_server,
+        testing::{environment, nobody, nothing_to_do, plan},
+    },
     model::{
         amount::Unit,
         dashboard::{Metric, MetricKind, Pool, Read, Selector, TopologyNode},
         drill::Start,
-        environment::MetricsSource,
-        ids::{MetricId, ServiceName},
-        secret::Secrets,
+        environment::{MetricsSource, Redis, RedisPlace, SecretRef},
+        ids::{MetricId, RunId, ServerName, ServiceName},
+        lease::LeasePlace,
+        secret::{SecretText, Secrets},
         testing::step,
         text::Localized,
         time::Span,
@@ -98,4 +102,91 @@ async fn the_rates_of_many_targets_take_two_rounds_and_not_two_rounds_each() {
     );
     assert_eq!(pages.load(Relaxed), TARGETS * 2);
     assert!(meters.source.is_some(), "the run goes on reading with it");
+}
+
+/// An inspector of a run whose environment keeps its lease there.
+fn inspector(run: &str, redis: &Redis) -> (Inspector, mpsc::UnboundedReceiver<Done>) {
+    let mut plan = plan(environment(&[]), nothing_to_do());
+    let main = ServerName::new("main").unwrap();
+    plan.run = RunId::new(run).unwrap();
+    plan.started_by = "ana from 10.0.0.7".into();
+    plan.environment.redis.insert(main.clone(), redis.clone());
+    plan.environment.lease = Some(LeasePlace::Redis(main));
+    let mut secrets = Secrets::none();
+    secrets.insert(SecretRef::Env("LEASE".into()), SecretText::new("secret"));
+    let (done, checks) = mpsc::unbounded_channel();
+    let inspector = Inspector {
+        drivers: Arc::new(Drivers::new(&plan, secrets).unwrap()),
+        plan: Arc::new(plan),
+        done,
+        refused: Vec::new(),
+    };
+    (inspector, checks)
+}
+
+fn told(checks: &mut mpsc::UnboundedReceiver<Done>) -> Check {
+    match checks.try_recv() {
+        Ok(Done::Check(check)) => check,
+        _ => panic!("nothing is told"),
+    }
+}
+
+#[tokio::test]
+async fn the_lease_is_taken_and_a_second_run_is_refused_with_who_holds_it_and_what_to_do() {
+    let redis = redis_server(&[]).await;
+    let (mut first, mut checks) = inspector("aaaa01", &redis.named());
+    assert!(first.take_lease().await.is_some() && first.refused.is_empty());
+    let check = told(&mut checks);
+    assert_eq!(check.outcome, CheckOutcome::Passed);
+    assert_eq!(
+        format!("{}: {}", check.what.en(), check.found.en()),
+        "lease of here: taken in redis main until the run is over"
+    );
+    let (mut second, _checks) = inspector("bbbb02", &redis.named());
+    assert!(second.take_lease().await.is_none());
+    let refused = second.refused[0].en();
+    for part in [
+        "lease of here: held by run aaaa01 (ana from 10.0.0.7 on ",
+        ", since 20",
+        " more unless it is renewed; wait until that run is over",
+        "`allclear recover aaaa01` on ",
+    ] {
+        assert!(refused.contains(part), "{refused}");
+    }
+    let (mut restore, mut checks) = inspector("cccc03", &redis.named());
+    restore.take_lease_if_free().await;
+    let check = told(&mut checks);
+    assert_eq!(check.outcome, CheckOutcome::Warned);
+    assert!(check.found.en().contains("run aaaa01") && restore.refused.is_empty());
+}
+
+#[tokio::test]
+async fn a_lease_that_cannot_be_taken_refuses_a_run_and_only_warns_a_restore() {
+    let server = redis_server(&[]).await;
+    server
+        .ask(&["ACL", "SETUSER", "drill", "on", ">secret", "~degrade:*", "+@all"])
+        .await;
+    let denied = Redis {
+        user: Some("drill".into()),
+        password: Some(SecretRef::Env("LEASE".into())),
+        ..server.named()
+    };
+    let down = Redis {
+        place: RedisPlace::Address(nobody().await),
+        ..server.named()
+    };
+    let right = "`ACL SETUSER drill ~allclear:lease:here +set +watch ";
+    for (redis, why, next) in [
+        (denied, "NOPERM", right),
+        (down, "cannot be reached", "nothing begins before it is taken"),
+    ] {
+        let (mut run, _checks) = inspector("aaaa01", &redis);
+        assert!(run.take_lease().await.is_none());
+        let refused = run.refused[0].en();
+        assert!(refused.contains(why) && refused.contains(next), "{refused}");
+        let (mut restore, mut checks) = inspector("aaaa01", &redis);
+        restore.take_lease_if_free().await;
+        assert_eq!(told(&mut checks).outcome, CheckOutcome::Warned);
+        assert!(restore.refused.is_empty());
+    }
 }

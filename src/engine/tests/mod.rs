@@ -2,6 +2,7 @@
 
 mod arming;
 mod last_read;
+mod lease;
 mod record;
 mod rowless;
 mod takeover;
@@ -88,7 +89,16 @@ fn before_arming() -> Stage {
 }
 
 fn before_arming_on(first: impl FnOnce() + Send + 'static) -> Stage {
-    let mut plan = plan(environment(&[]), nothing_to_do());
+    let plan = plan(environment(&[]), nothing_to_do());
+    at_its_end(plan, first)
+}
+
+/// The same with this plan.
+fn before_arming_of(plan: Plan) -> Stage {
+    at_its_end(plan, || {})
+}
+
+fn at_its_end(mut plan: Plan, first: impl FnOnce() + Send + 'static) -> Stage {
     plan.drill.baseline = Span::ZERO;
     let mut stage = stage_on(plan, first);
     stage.engine.machine.start();
