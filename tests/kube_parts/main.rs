@@ -10,6 +10,7 @@ mod gateway;
 #[allow(dead_code)]
 mod kafka;
 mod late;
+mod lease;
 mod luck;
 mod part;
 #[path = "../parts_support/mod.rs"]
