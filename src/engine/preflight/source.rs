@@ -4,7 +4,7 @@ use super::Inspector;
 use crate::{
     engine::meters::Meters,
     journal::Clock,
-    metrics::{Probe, Source},
+    metrics::{MetricsError, Probe, Source},
     model::{
         event::CheckOutcome,
         said::{Said, said},
@@ -15,6 +15,12 @@ use crate::{
 /// A clock of the source that differs from ours by more is worth a warning.
 const SKEW: Span = Span::seconds(5);
 
+/// How often a source is asked that does not answer. While the run goes on one lost answer breaks nothing either.
+const PROBES: usize = 3;
+
+/// The pause before it is asked again, at most.
+const AGAIN: Span = Span::seconds(1);
+
 impl Inspector {
     /// The source answers, its clock is near ours, and every query has a number.
     pub(super) async fn source(&mut self, meters: &mut Meters) {
@@ -22,7 +28,7 @@ impl Inspector {
             return;
         };
         let what = said!("metrics source", "指标来源");
-        match source.probe().await {
+        match answer(&mut source).await {
             Ok(probe) => {
                 let found = describe(&probe);
                 for (instance, why) in &probe.silent {
@@ -103,6 +109,19 @@ impl Inspector {
             self.say(said!("windows", "窗口"), CheckOutcome::Refused, found, Some(next));
         }
     }
+}
+
+/// What the source answers, or why it never did.
+async fn answer(source: &mut Source) -> Result<Probe, MetricsError> {
+    let mut answer = source.probe().await;
+    for _ in 1..PROBES {
+        if answer.is_ok() {
+            break;
+        }
+        tokio::time::sleep(source.every().min(AGAIN).into()).await;
+        answer = source.probe().await;
+    }
+    answer
 }
 
 fn describe(probe: &Probe) -> Said {

@@ -3,7 +3,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use axum::{Router, extract::State, routing::get};
-use tokio::net::TcpListener;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+};
 
 use super::*;
 use crate::{
@@ -102,6 +105,53 @@ async fn the_rates_of_many_targets_take_two_rounds_and_not_two_rounds_each() {
     );
     assert_eq!(pages.load(Relaxed), TARGETS * 2);
     assert!(meters.source.is_some(), "the run goes on reading with it");
+}
+
+/// A service that hangs up on whoever asks first, so often.
+async fn service_after(lost: usize) -> (String, Arc<AtomicUsize>) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let count = asked.clone();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            if count.fetch_add(1, Relaxed) < lost {
+                continue;
+            }
+            let mut request = [0; 4096];
+            let _ = stream.read(&mut request).await;
+            let page = "requests_total 10\n";
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                page.len()
+            );
+            let _ = stream.write_all((head + page).as_bytes()).await;
+        }
+    });
+    (address, asked)
+}
+
+#[tokio::test]
+async fn a_source_of_metrics_that_loses_an_answer_is_asked_again_and_one_that_never_answers_refuses() {
+    for (lost, refuses) in [(2, false), (usize::MAX, true)] {
+        let (address, asked) = service_after(lost).await;
+        let plan = Arc::new(drill_on(1, &address));
+        let mut meters = Meters::open(&plan, &Secrets::none()).unwrap();
+        let (done, _checks) = mpsc::unbounded_channel();
+        let mut inspector = Inspector {
+            drivers: Arc::new(Drivers::new(&plan, Secrets::none()).unwrap()),
+            plan,
+            done,
+            refused: Vec::new(),
+        };
+        inspector.source(&mut meters).await;
+        let of_source = |why: &&Said| why.en().starts_with("metrics source");
+        let refused = inspector.refused.iter().find(of_source);
+        assert_eq!(refused.is_some(), refuses, "{:?}", inspector.refused);
+        if refuses {
+            assert_eq!(asked.load(Relaxed), 3, "and not for ever");
+        }
+    }
 }
 
 /// An inspector of a run whose environment keeps its lease there.
